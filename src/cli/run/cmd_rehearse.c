@@ -24,10 +24,10 @@ static void print_event(void *ctx, const struct event *ev)
     (void)cli_print(out.s, out.len);
 }
 
-static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
-              const struct rehearse_opts *opts)
+static int rehearse_plan(const struct rehearsal *r, struct plan_file *pf, const char *path,
+                         const struct rehearse_opts *opts)
 {
-    struct run_options ro = {
+    struct run_options run_options = {
         .workers = (size_t)opts->workers,
         .base = r->base,
         .engine = ENGINE_SIM,
@@ -37,7 +37,7 @@ static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
     struct rehearsal_clock clock = {0};
     struct err err = {0};
     struct run *run;
-    if (run_open(&run, pf, path, &ro, &err))
+    if (run_open(&run, pf, path, &run_options, &err))
         return cli_fail_by(&err);
     run_observe(run, rehearsal_clock_event, &clock);
     if (opts->json)
@@ -47,7 +47,7 @@ static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
         autobuf struct buf out = BUF_INIT;
         rehearsal_text(r, run, pf, &clock, &out);
         if (opts->keep)
-            buf_addf(&out, "It happened in %s\n", r->dir);
+            buf_addf(&out, "The rehearsal is in %s\n", r->dir);
         (void)cli_print(out.s, out.len);
     }
     run_close(run);
@@ -70,7 +70,7 @@ static int run_rehearse(const void *options, int argc, char **argv)
         return EXIT_USAGE;
     int code = rehearsal_open(&r, &pf, opts->base, opts->with_commands, &err)
                    ? cli_fail_by(&err)
-                   : go(&r, &pf, argv[0], opts);
+                   : rehearse_plan(&r, &pf, argv[0], opts);
     if (rehearsal_close(&r, opts->keep, &err))
         code = cli_fail_by(&err);
     return code;
@@ -78,13 +78,13 @@ static int run_rehearse(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"workers", 'j', OPT_COUNT, offsetof(struct rehearse_opts, workers), "N", NULL,
-     "Agents at work at the same time"},
+     "Run at most this many agents at the same time"},
     {"base", 0, OPT_STRING, offsetof(struct rehearse_opts, base), "BRANCH", NULL,
-     "Land on this branch; without it what the plan says, or the branch that is checked out"},
+     "Land on this branch (default: the plan's base, or the branch that is checked out)"},
     {"with-commands", 0, OPT_FLAG, offsetof(struct rehearse_opts, with_commands), NULL, NULL,
-     "Run the plan's own commands as well: setup, teardown, verify"},
+     "Run the plan's own commands too: setup, teardown, verify"},
     {"keep", 0, OPT_FLAG, offsetof(struct rehearse_opts, keep), NULL, NULL,
-     "Keep the folder that it happened in, and say where it is"},
+     "Keep the clone, and print its folder"},
     {"json", 0, OPT_FLAG, offsetof(struct rehearse_opts, json), NULL, NULL,
      "Print one event per line, as JSON"},
     PLAN_OPTS,
@@ -93,17 +93,17 @@ static const struct opt opts_table[] = {
 
 const struct command cmd_rehearse = {
     .name = "rehearse",
-    .summary = "Carry out a plan without its agents, in a clone that is thrown away",
+    .summary = "Run a plan without its agents, in a temporary clone",
     .about =
-        "The built-in agent takes the place of every other one: it writes a small file into each "
-        "path that its task owns. All else is as in 'anabranch run': worktrees, commits, "
-        "ownership, order, landing. In the end it says which tasks would land, which would "
-        "conflict, and how long all this took besides the agents.\n\n"
-        "Your repository is not touched: it happens in a clone in TMPDIR that shares its objects. "
-        "Ignored files are not in it. Nobody is notified, and the plan's own commands are run "
-        "only if you say so.",
-    .examples = "anabranch rehearse plan.md\tWhat would happen?\n"
-                "anabranch rehearse --with-commands plan.md\tAnd would it verify?\n",
+        "The built-in agent replaces every other agent: it writes a small file into each path "
+        "that its task owns. Everything else works as in 'anabranch run': worktrees, commits, "
+        "ownership, order, landing. At the end the command lists the tasks that would land and "
+        "those that would conflict, and says how long everything took apart from the agents.\n\n"
+        "Your repository is not touched: the rehearsal runs in a clone in TMPDIR that shares "
+        "its objects. The clone has no ignored files. Nobody is notified. The plan's own "
+        "commands run only with --with-commands.",
+    .examples = "anabranch rehearse plan.md\tShow what would happen\n"
+                "anabranch rehearse --with-commands plan.md\tRun its verify commands too\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct rehearse_opts),

@@ -18,7 +18,7 @@ static int run_resume(const void *options, int argc, char **argv)
     autolook struct lookup look;
     struct resume_call rc = {
         .cmd = &cmd_resume,
-        .call = &opts->call,
+        .run_call = &opts->call,
         .doc = plan_doc_options(&opts->plan_opts),
         .plan = opts->plan,
         .engine_exe = opts->engine_exe,
@@ -40,62 +40,59 @@ static int run_resume(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"dry-run", 0, OPT_FLAG, offsetof(struct resume_opts, dry_run), NULL, NULL,
-     "Say what would be done with each task; change nothing"},
+     "Print what would be done with each task; change nothing"},
     {"plan", 0, OPT_STRING, offsetof(struct resume_opts, plan), "FILE", NULL,
-     "The plan is in this file now"},
+     "Read the plan from this file now"},
     {"saved", 0, OPT_FLAG, offsetof(struct resume_opts, saved), NULL, NULL,
-     "Use the plan as it was run, whatever its file says now"},
+     "Use the saved plan of the run, and ignore changes to its file"},
     {"keep-failed", 0, OPT_FLAG, offsetof(struct resume_opts, keep_failed), NULL, NULL,
-     "Do not run again what failed"},
+     "Do not run failed tasks again"},
     {"workers", 'j', OPT_COUNT, offsetof(struct resume_opts, workers), "N", NULL,
-     "Agents at work at the same time"},
+     "Run at most this many agents at the same time"},
     {"engine-exe", 0, OPT_STRING, offsetof(struct resume_opts, engine_exe), "PATH", NULL,
-     "The engine's program, where it is not on PATH"},
+     "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct resume_opts, keep), NULL, NULL,
      "Keep the workspaces and branches of tasks that land"},
     RUN_CALL_OPTS(struct resume_opts),
     {"json", 0, OPT_FLAG, offsetof(struct resume_opts, call.json), NULL, NULL,
-     "Print one event per line, as JSON; with --dry-run, what would be done"},
+     "Print one event per line, as JSON; with --dry-run, print what would be done"},
     PLAN_OPTS,
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "RUN",
-     .help = "Its id, the beginning of it, or 'last'; without it the newest one that is not "
-             "finished well",
+     .help = "Its id, the beginning of its id, or 'last' (default: the newest run that did not "
+             "succeed)",
      .optional = true},
     {0},
 };
 
 const struct command cmd_resume = {
     .name = "resume",
-    .summary = "Go on with a run that was cut off, stopped, or did not finish well",
+    .summary = "Resume a run that was cut off, stopped, or did not succeed",
     .about =
-        "What has landed stays, and is never run or landed again. What was committed lands; an "
-        "agent whose session can be taken up again goes on in its workspace, one that met a usage "
-        "limit not before that resets; every other task "
-        "that is not done runs again, also those that failed or were skipped. A conflict that was "
-        "resolved meanwhile counts as landed, or lands. What an agent had made in a workspace "
-        "that goes is saved first. Where the machine was restarted while the run was going on, "
-        "files "
-        "that were written last may be missing: what was not committed is saved, and begins "
-        "again.\n\n"
-        "Where the plan's file was edited since, tasks whose text is the same keep their result. "
-        "Those whose text is another run again, and so do tasks that need them, unless they have "
-        "landed; a task that had landed itself runs again on top of that. New ones are added, and "
-        "those that are gone are dropped. Engine, model, permissions, estimate, limits of time and "
-        "money, retries, group and order are not of the text. What will be done is said first.\n\n"
-        "A saved plan (plan.json and run.json in the run's folder) that another program has "
-        "changed "
-        "is refused. A run that was killed before it began has nothing to resume: its folder is "
-        "removed.\n\n"
-        "A run that is going on and was paused begins tasks again, as by 'anabranch "
-        "continue'.\n\n"
+        "Landed tasks stay landed, and never run or land again. Committed work lands. If an "
+        "agent's session can be resumed, the agent resumes it in its workspace; after a usage "
+        "limit it waits until the limit resets. Every other unfinished task runs again, also if "
+        "it failed or was skipped. If you resolved a conflict meanwhile, its work counts as "
+        "landed, or lands. Before anabranch removes a workspace, it saves the agent's work. If "
+        "the machine restarted during the run, the files that were written last may be missing: "
+        "anabranch saves uncommitted work, and restarts the task from scratch.\n\n"
+        "If the plan's file was edited since, tasks with the same text keep their result. Tasks "
+        "with another text run again, and so do tasks that need them, unless they have landed; "
+        "a changed task that had landed itself runs again on top of its landed work. New tasks "
+        "are added, and removed tasks are dropped. Engine, model, permissions, estimate, limits "
+        "of time and money, retries, group and order are not part of the text. The command "
+        "prints what it will do before it starts.\n\n"
+        "The command refuses a saved plan (plan.json and run.json in the run's folder) that "
+        "another program has changed. A run that was killed before it began has nothing to "
+        "resume: its folder is removed.\n\n"
+        "A live run that was paused starts tasks again, as with 'anabranch continue'.\n\n"
         "The run keeps its id, its base branch and the options that it was started with.",
-    .examples = "anabranch resume\tThe newest run that did not finish well\n"
-                "anabranch resume --dry-run\tOnly say what would be done\n"
-                "anabranch resume --saved 20260301-12\tThat run, with its plan as it was\n",
+    .examples = "anabranch resume\tResume the newest run that did not succeed\n"
+                "anabranch resume --dry-run\tOnly print what would be done\n"
+                "anabranch resume --saved 20260301-12\tResume that run with its saved plan\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct resume_opts),

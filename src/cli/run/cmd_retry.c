@@ -9,7 +9,7 @@ static int run_retry(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"fresh", 0, OPT_FLAG, offsetof(struct one_opts, fresh), NULL, NULL,
-     "From the beginning, in a new session and a new workspace"},
+     "Restart from scratch, in a new session and a new workspace"},
     ONE_CALL_OPTS,
     {0},
 };
@@ -23,21 +23,21 @@ const struct command cmd_retry = {
     .name = "retry",
     .summary = "Run a task again that failed, is in conflict, or changed nothing",
     .about =
-        "Its agent goes on in its session and its workspace, as with 'anabranch say', and is told "
-        "why its last attempt failed; a conflict is laid out for it to resolve. With --fresh, and "
-        "where no session can be taken up, the task begins again, on top of all that has landed; "
-        "what is in its workspace is saved first.\n\n"
+        "The agent resumes its session in its workspace, as with 'anabranch say', and reads why "
+        "its last attempt failed; if the task is in conflict, the agent finds the conflict in "
+        "its workspace and resolves it. With --fresh, or if no session can be resumed, the task "
+        "restarts from scratch, on top of all that has landed; anabranch first saves the work "
+        "in its workspace.\n\n"
         "Tasks that were skipped because of this one run when it has landed. All others stay as "
-        "they are, and the plan is the one that was run: 'anabranch resume' takes it as it is now, "
-        "and "
-        "runs all that is not done. The exit code is about these tasks alone.\n\n"
-        "A run that is going on does that itself, and the command does not wait for it: for a task "
-        "that failed, was stopped, is in conflict, or was skipped by a person. One that was "
-        "skipped "
-        "because of another follows when that is tried again. What has landed, is done, is under "
-        "way or waits for its turn is refused.",
-    .examples = "anabranch retry auth\tIn its session\n"
-                "anabranch retry auth --fresh\tFrom the beginning\n",
+        "they are. The command uses the plan as it was run; 'anabranch resume' reads the plan "
+        "as it is now, and runs everything that is not done. The exit code is about these tasks "
+        "alone.\n\n"
+        "A live run retries the task itself, and the command does not wait for it. The task "
+        "must have failed, been stopped, be in conflict, or have been skipped by a person. A "
+        "task that was skipped because of another one runs when that one is retried. The run "
+        "refuses a task that has landed, is done, is running or waits to start.",
+    .examples = "anabranch retry auth\tResume its session\n"
+                "anabranch retry auth --fresh\tRestart from scratch\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct one_opts),

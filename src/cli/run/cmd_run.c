@@ -19,8 +19,6 @@ struct run_opts {
     bool keep, no_log, dry_run, resume;
 };
 
-/* --- showing ------------------------------------------------------------------------------ */
-
 static int show_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
 {
     autobuf struct buf out = BUF_INIT;
@@ -28,10 +26,8 @@ static int show_dry_run(const struct run *run, struct plan_file *pf, const bool 
     return cli_print(out.s, out.len);
 }
 
-/* --- options ------------------------------------------------------------------------------ */
-
-static int go(struct plan_file *pf, const char *path, const struct run_opts *opts,
-              struct run_options *ro)
+static int open_and_run(struct plan_file *pf, const char *path, const struct run_opts *opts,
+                        struct run_options *ro)
 {
     struct err err = {0};
     struct run *run;
@@ -43,13 +39,13 @@ static int go(struct plan_file *pf, const char *path, const struct run_opts *opt
     return code;
 }
 
-/* The newest run of the plan is gone on with; -1 where there is none yet. */
-static int resume(const char *path, const struct run_opts *opts)
+/* Resumes the newest run of the plan. Returns -1 if there is none yet. */
+static int resume_newest(const char *path, const struct run_opts *opts)
 {
     autolook struct lookup look = {0};
     struct resume_call rc = {
         .cmd = &cmd_run,
-        .call = &opts->call,
+        .run_call = &opts->call,
         .doc = plan_doc_options(&opts->plan),
         .engine_exe = opts->engine_exe,
         .workers = (size_t)(opts->workers ? opts->workers : opts->max_workers),
@@ -84,13 +80,13 @@ static int run_run(const void *options, int argc, char **argv)
     if (opts->log_dir && opts->no_log)
         return cli_usage(&cmd_run, "--log-dir and --no-log do not go together");
     if (opts->resume && (opts->base || opts->only || opts->log_dir || opts->no_log))
-        return cli_usage(&cmd_run, "--resume keeps base, tasks and logs as they were: --base, "
-                                   "--only, --log-dir and --no-log do not go with it");
+        return cli_usage(&cmd_run, "--resume keeps base, tasks and logs: --base, --only, "
+                                   "--log-dir and --no-log do not go together with it");
     if (run_call_check(&opts->call, &cmd_run, &ro) != EXIT_OK)
         return EXIT_USAGE;
     if (!opts->dry_run && detach_is_wanted(&opts->call))
         return detach_go(&opts->call);
-    int resumed = opts->resume ? resume(argv[0], opts) : -1;
+    int resumed = opts->resume ? resume_newest(argv[0], opts) : -1;
     if (resumed >= 0)
         return resumed;
     problems_init(&ps, argv[0]);
@@ -102,20 +98,20 @@ static int run_run(const void *options, int argc, char **argv)
     if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))
         return EXIT_USAGE;
     ro.wanted = opts->only ? wanted : NULL;
-    return go(&pf, argv[0], opts, &ro);
+    return open_and_run(&pf, argv[0], opts, &ro);
 }
 
 static const struct opt opts_table[] = {
     {"workers", 'j', OPT_COUNT, offsetof(struct run_opts, workers), "N", NULL,
-     "Agents at work at the same time"},
+     "Run at most this many agents at the same time"},
     {"max-workers", 0, OPT_COUNT, offsetof(struct run_opts, max_workers), "N", NULL,
      "The same as --workers"},
     {"base", 0, OPT_STRING, offsetof(struct run_opts, base), "BRANCH", NULL,
-     "Land on this branch; without it what the plan says, or the branch that is checked out"},
+     "Land on this branch (default: the plan's base, or the branch that is checked out)"},
     {"only", 0, OPT_STRING, offsetof(struct run_opts, only), "TASK,...", NULL,
-     "Run these tasks alone, as if all others were done"},
+     "Run only these tasks, as if all others were done"},
     {"engine-exe", 0, OPT_STRING, offsetof(struct run_opts, engine_exe), "PATH", NULL,
-     "The engine's program, where it is not on PATH"},
+     "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct run_opts, keep), NULL, NULL,
      "Keep the workspaces and branches of tasks that landed"},
     {"log-dir", 0, OPT_STRING, offsetof(struct run_opts, log_dir), "DIR", NULL,
@@ -124,9 +120,9 @@ static const struct opt opts_table[] = {
     {"no-log", 0, OPT_FLAG, offsetof(struct run_opts, no_log), NULL, NULL,
      "Do not keep what agents print, unless their task failed"},
     {"resume", 0, OPT_FLAG, offsetof(struct run_opts, resume), NULL, NULL,
-     "Go on with the newest run of this plan, where there is one; see anabranch resume"},
+     "Resume the newest run of this plan, if there is one; see anabranch resume"},
     {"dry-run", 0, OPT_FLAG, offsetof(struct run_opts, dry_run), NULL, NULL,
-     "Check everything and say what would be run, and how; change nothing"},
+     "Check everything and print what would run, and how; change nothing"},
     RUN_CALL_OPTS(struct run_opts),
     {"json", 0, OPT_FLAG, offsetof(struct run_opts, call.json), NULL, NULL,
      "Print one event per line, as JSON"},
@@ -136,37 +132,37 @@ static const struct opt opts_table[] = {
 
 const struct command cmd_run = {
     .name = "run",
-    .summary = "Carry out a plan: agents at work side by side, their results landed",
+    .summary = "Run a plan: many agents side by side, and land their results",
     .about =
         "The repository is the one that holds the plan's file (or its 'cwd'), wherever you are; "
         "for a plan on standard input it is the one that you are in.\n\n"
-        "Each task is done in a worktree of its own, committed, verified as the plan says, and "
-        "landed on the base branch as soon as it is ready. A task that depends on others starts "
-        "from a tree that has their work. Your checkout follows where that touches no file that "
-        "you have changed. Nothing lands on a branch while you rebase, merge, cherry-pick, revert, "
-        "apply or bisect there: the work is kept on a branch, and the exit code is 4.\n\n"
-        "Everything that can be checked is checked before anything is started.\n\n"
-        "A task that meets a usage limit of its agent waits until that resets, and all others of "
-        "the same engine and account with it; it then goes on in its session. --no-wait lets it "
-        "fail instead.\n\n"
-        "SIGINT, SIGTERM and SIGHUP stop the run: agents are asked to end and their work is saved; "
-        "a "
-        "second one kills them at once, and a git that hangs. ^Z stops the agents as well, and "
-        "their time, until the run "
-        "goes on. Whatever agents leave running is ended with their task, and named.\n\n"
-        "With --detach the run goes on in the background, in a session of its own, and with "
-        "--dashboard as well; what it says is in the file run.log in its folder. 'anabranch top' "
-        "shows it from any terminal, and 'anabranch stop', 'pause' and others steer it.\n\n"
-        "A lock that another git holds is waited for, ten seconds long; a git that does not end is "
-        "given up after ten minutes. The environment variable ANABRANCH_PATIENCE gives another "
-        "time for both, such as 90s or 15m, and ANABRANCH_COMMAND_TIME one for the plan's setup, "
-        "teardown and verifications. ANABRANCH_PROVIDER says how workspaces are made, in place of "
-        "the plan: auto, overlay, snapshot, pool or checkout.",
+        "Each task runs in a worktree of its own. Its work is committed, verified as the plan "
+        "says, and landed on the base branch as soon as it is ready. A task that depends on "
+        "others starts from a tree that has their work. Your checkout follows if that touches "
+        "no file that you have changed. Nothing lands on a branch while you rebase, merge, "
+        "cherry-pick, revert, apply or bisect there: the work is kept on a branch, and the exit "
+        "code is 4.\n\n"
+        "anabranch checks everything that it can check before it starts anything.\n\n"
+        "If a task meets a usage limit of its agent, it waits until the limit resets, and so do "
+        "all other tasks of the same engine and account; the agent then resumes its session. "
+        "With --no-wait the task fails instead.\n\n"
+        "SIGINT, SIGTERM and SIGHUP stop the run: anabranch asks the agents to end and saves "
+        "their work; a second signal kills them at once, and also a git that hangs. ^Z also "
+        "stops the agents, and their time, until the run continues. Processes that an agent "
+        "leaves running are ended with their task, and listed.\n\n"
+        "With --detach, and with --dashboard, the run continues in the background, in a session "
+        "of its own; its output is in the file run.log in its folder. 'anabranch top' shows it "
+        "from any terminal; 'anabranch stop', 'pause' and others steer it.\n\n"
+        "If another git holds a lock, anabranch waits up to ten seconds; it gives up a git that "
+        "does not end after ten minutes. The environment variable ANABRANCH_PATIENCE sets "
+        "another time for both, such as 90s or 15m, and ANABRANCH_COMMAND_TIME sets one for the "
+        "plan's setup, teardown and verifications. ANABRANCH_PROVIDER says how workspaces are "
+        "made, in place of the plan: auto, overlay, snapshot, pool or checkout.",
     .examples = "anabranch run plan.md\tRun a plan\n"
-                "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
-                "anabranch run --dry-run plan.md\tSay what would be run\n"
-                "anabranch run --detach plan.md\tIn the background; 'anabranch top' shows it\n"
-                "anabranch run --engine sim plan.md\tWith the built-in scripted agent\n",
+                "anabranch run -j 8 plan.md\tRun up to eight agents at once\n"
+                "anabranch run --dry-run plan.md\tPrint what would run\n"
+                "anabranch run --detach plan.md\tRun in the background; 'anabranch top' shows it\n"
+                "anabranch run --engine sim plan.md\tUse the built-in scripted agent\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct run_opts),

@@ -1,5 +1,5 @@
 /*
- * What a person asks of a run that goes on: one command for each verb of run/control/requests.h.
+ * The commands that steer a live run, one for each verb of run/control/requests.h.
  */
 #include "base/node/node_build.h"
 #include "base/text/text.h"
@@ -16,14 +16,14 @@ struct steer_opts {
 
 static const struct opt run_opts[] = {
     {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "Of this run: its id or the beginning of it; without it the one that is going on"},
+     "The run's id, or the beginning of it (default: the live run)"},
     {0},
 };
 
 static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
-static int ask(const struct steer_opts *opts, struct node *request, struct arena *a,
-               const char *verb, const char *instead)
+static int send_request(const struct steer_opts *opts, struct node *request, struct arena *a,
+                        const char *verb, const char *instead)
 {
     node_put_string(a, request, "verb", verb);
     int code = live_run_ask(opts->run, request, instead);
@@ -31,28 +31,26 @@ static int ask(const struct steer_opts *opts, struct node *request, struct arena
     return code;
 }
 
-/* --- tasks -------------------------------------------------------------------------------- */
-
 static int run_stop_command(const void *options, int argc, char **argv)
 {
     const struct steer_opts *opts = options;
     struct arena a = {0};
     if (opts->all == (argc > 0))
         return cli_usage(&cmd_stop, opts->all ? "a task and --all do not go together"
-                                              : "name a task, or say --all");
+                                              : "name a task, or use --all");
     struct node *request = node_new_map(&a);
     if (opts->all)
         node_put_bool(&a, request, "all", true);
     else
         node_put_string(&a, request, "task", argv[0]);
-    return ask(opts, request, &a, "stop", "there is nothing to stop");
+    return send_request(opts, request, &a, "stop", "there is nothing to stop");
 }
 
 static const struct opt stop_opts[] = {
     {"all", 0, OPT_FLAG, offsetof(struct steer_opts, all), NULL, NULL,
-     "Stop the whole run, as Ctrl-C does; a second time it is not asked, but killed"},
+     "Stop the whole run, as Ctrl-C does; a second time, kill its agents"},
     {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "Of this run: its id or the beginning of it; without it the one that is going on"},
+     "The run's id, or the beginning of it (default: the live run)"},
     {0},
 };
 
@@ -63,14 +61,13 @@ static const struct arg stop_args[] = {
 
 const struct command cmd_stop = {
     .name = "stop",
-    .summary = "Stop one task of a run that is going on, or the run",
-    .about =
-        "Its agent is asked to end, and killed where it does not. What it made is saved: see "
-        "'anabranch salvage'. The task has failed then, with class stopped, and what depends on "
-        "it is skipped; "
-        "the others go on. 'anabranch retry' tries it again.\n\n"
-        "A run refuses this, and all other ways to steer it, to programs that run inside a "
-        "task: agents do not steer runs.",
+    .summary = "Stop one task of a live run, or the whole run",
+    .about = "anabranch asks the agent to end, and kills it if it does not. The agent's work is "
+             "saved: see 'anabranch salvage'. The task then has failed, with class stopped, and "
+             "tasks that depend on it are skipped; the others continue. 'anabranch retry' tries it "
+             "again.\n\n"
+             "A run refuses this and every other steering command from programs that run inside a "
+             "task: agents do not steer runs.",
     .examples = "anabranch stop auth\tStop the task auth\n"
                 "anabranch stop --all\tStop the run\n",
     .args = stop_args,
@@ -87,7 +84,8 @@ static int run_skip(const void *options, int argc, char **argv)
     struct node *request = node_new_map(&a);
     (void)argc;
     node_put_string(&a, request, "task", argv[0]);
-    return ask(options, request, &a, "skip", "'anabranch run --only' runs some tasks alone");
+    return send_request(options, request, &a, "skip",
+                        "'anabranch run --only' runs some tasks alone");
 }
 
 static const struct arg task_args[] = {
@@ -97,9 +95,10 @@ static const struct arg task_args[] = {
 
 const struct command cmd_skip = {
     .name = "skip",
-    .summary = "Do not begin a task of a run that is going on",
-    .about = "What depends on it is skipped as well. 'anabranch retry' takes that back; "
-             "'anabranch resume' runs both when the run has ended.",
+    .summary = "Do not start a task of a live run",
+    .about =
+        "Tasks that depend on it are skipped too. 'anabranch retry' undoes the skip; after the "
+        "run has ended, 'anabranch resume' runs all of them.",
     .args = task_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
@@ -107,20 +106,18 @@ const struct command cmd_skip = {
     .run = run_skip,
 };
 
-/* --- the run ------------------------------------------------------------------------------ */
-
 static int run_pause(const void *options, int argc, char **argv)
 {
     struct arena a = {0};
     (void)argc;
     (void)argv;
-    return ask(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
+    return send_request(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
 }
 
 const struct command cmd_pause = {
     .name = "pause",
-    .summary = "Begin no more tasks of a run that is going on, until 'continue'",
-    .about = "Agents that are at work go on, and what they make lands.",
+    .summary = "Start no more tasks of a live run, until 'continue'",
+    .about = "Working agents continue, and their results land.",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
     .exits = exits,
@@ -132,12 +129,12 @@ static int run_continue(const void *options, int argc, char **argv)
     struct arena a = {0};
     (void)argc;
     (void)argv;
-    return ask(options, node_new_map(&a), &a, "continue", "'anabranch resume' goes on with it");
+    return send_request(options, node_new_map(&a), &a, "continue", "'anabranch resume' resumes it");
 }
 
 const struct command cmd_continue = {
     .name = "continue",
-    .summary = "Begin tasks of a run again that was paused",
+    .summary = "Start tasks of a paused run again",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
     .exits = exits,
@@ -156,20 +153,22 @@ static int run_workers_command(const void *options, int argc, char **argv)
                          word);
     struct node *request = node_new_map(&a);
     node_put_int(&a, request, by ? "by" : "n", *word == '-' ? -n : n);
-    return ask(options, request, &a, "workers", "'anabranch resume -j N' goes on with it");
+    return send_request(options, request, &a, "workers", "'anabranch resume -j N' resumes it");
 }
 
 static const struct arg workers_args[] = {
-    {.name = "N", .help = "How many, or how many more (+1) or fewer (-1)"},
+    {.name = "N", .help = "The number of agents, or how many more (+1) or fewer (-1)"},
     {0},
 };
 
 const struct command cmd_workers = {
     .name = "workers",
-    .summary = "Change how many agents of a run are at work at the same time",
-    .about = "Where that is fewer than are at work, these go on, and no other begins before.",
+    .summary = "Change how many agents of a live run work at the same time",
+    .about =
+        "If more agents than that are working, they continue, and no other starts until enough of "
+        "them are done.",
     .examples = "anabranch workers 8\tUp to eight agents at once\n"
-                "anabranch workers -1\tOne fewer than now\n",
+                "anabranch workers -1\tOne agent fewer than now\n",
     .args = workers_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
@@ -177,8 +176,6 @@ const struct command cmd_workers = {
     .exits = exits,
     .run = run_workers_command,
 };
-
-/* --- budgets ------------------------------------------------------------------------------ */
 
 static int run_budget(const void *options, int argc, char **argv)
 {
@@ -193,30 +190,32 @@ static int run_budget(const void *options, int argc, char **argv)
     }
     if (opts->task)
         node_put_string(&a, request, "task", opts->task);
-    return ask(options, request, &a, "budget",
-               "raise 'budget' in its plan, then 'anabranch resume'");
+    return send_request(options, request, &a, "budget",
+                        "raise 'budget' in its plan, then 'anabranch resume'");
 }
 
 static const struct opt budget_opts[] = {
     {"task", 0, OPT_STRING, offsetof(struct steer_opts, task), "TASK", NULL,
-     "The budget of this task; without it that of the run"},
+     "Raise the budget of this task (default: the budget of the run)"},
     {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "Of this run: its id or the beginning of it; without it the one that is going on"},
+     "The run's id, or the beginning of it (default: the live run)"},
     {0},
 };
 
 static const struct arg budget_args[] = {
-    {.name = "AMOUNT", .help = "What it may use in all: 5 or $2.50, or '200k tokens'"},
+    {.name = "AMOUNT", .help = "The new total: 5 or $2.50, or '200k tokens'"},
     {0},
 };
 
 const struct command cmd_budget = {
     .name = "budget",
-    .summary = "Raise the budget of a run that is going on, or of one of its tasks",
-    .about = "The plan's own budget stays as it is: a run that is gone on with later has that. An "
-             "agent that is at work and was told its budget keeps it until its next attempt.",
-    .examples = "anabranch budget '$20'\tThe run may cost twenty dollars\n"
-                "anabranch budget --task auth '500k tokens'\tThe task auth may use that many\n",
+    .summary = "Raise the budget of a live run, or of one of its tasks",
+    .about =
+        "The plan's own budget does not change: if you resume the run later, that budget applies "
+        "again. If a working agent was given its budget, it keeps that until its next attempt.",
+    .examples =
+        "anabranch budget '$20'\tThe run may cost twenty dollars\n"
+        "anabranch budget --task auth '500k tokens'\tThe task auth may use that many tokens\n",
     .args = budget_args,
     .opts = budget_opts,
     .options_size = sizeof(struct steer_opts),

@@ -22,20 +22,18 @@ struct streams_opts {
     bool by_batch, nested, keep, no_log, dry_run;
 };
 
-/* --- options ------------------------------------------------------------------------------ */
-
-static int check(const struct streams_opts *o)
+static int check_options(const struct streams_opts *opts)
 {
-    if (o->streams && o->split)
+    if (opts->streams && opts->split)
         return cli_usage(&cmd_streams, "--streams and --split do not go together");
-    if (o->by_batch && (o->streams || o->split))
+    if (opts->by_batch && (opts->streams || opts->split))
         return cli_usage(&cmd_streams, "--by-batch and --%s do not go together",
-                         o->streams ? "streams" : "split");
-    if (o->by_batch && o->dry_run && o->call.json)
+                         opts->streams ? "streams" : "split");
+    if (opts->by_batch && opts->dry_run && opts->call.json)
         return cli_usage(&cmd_streams, "--by-batch, --dry-run and --json do not go together");
-    if (o->streams > STREAMS_MAX)
-        return cli_usage(&cmd_streams, "--streams: at most %d", STREAMS_MAX);
-    if (o->log_dir && o->no_log)
+    if (opts->streams > STREAMS_MAX)
+        return cli_usage(&cmd_streams, "--streams: the maximum is %d", STREAMS_MAX);
+    if (opts->log_dir && opts->no_log)
         return cli_usage(&cmd_streams, "--log-dir and --no-log do not go together");
     return EXIT_OK;
 }
@@ -49,8 +47,8 @@ static void splits_done(struct splits *s)
     vec_done(&s->list);
 }
 
-/* "2" or "2,5": how many batches are before each cut. */
-static int read_splits(const char *text, size_t batches, struct splits *ret)
+/* Parses "2" or "2,5": the number of batches before each cut. */
+static int parse_splits(const char *text, size_t batches, struct splits *ret)
 {
     for (const char *at = text;; at++) {
         size_t digits = strspn(at, "0123456789");
@@ -61,7 +59,7 @@ static int read_splits(const char *text, size_t batches, struct splits *ret)
             return cli_usage(&cmd_streams, "--split: %.*s is not from 1 to %zu, with %zu batches",
                              (int)digits, at, batches ? batches - 1 : 0, batches);
         if (ret->list.n && n <= ret->list.v[ret->list.n - 1])
-            return cli_usage(&cmd_streams, "--split: '%s' does not grow", text);
+            return cli_usage(&cmd_streams, "--split: the numbers in '%s' must increase", text);
         vec_push(&ret->list, n);
         at += digits;
         if (!*at)
@@ -69,21 +67,19 @@ static int read_splits(const char *text, size_t batches, struct splits *ret)
     }
 }
 
-static struct run_options run_options_of(const struct streams_opts *o)
+static struct run_options make_run_options(const struct streams_opts *opts)
 {
     return (struct run_options){
-        .workers = (size_t)o->workers,
-        .base = o->base,
-        .engine_exe = o->engine_exe,
-        .keep = o->keep,
-        .log_dir = o->log_dir,
-        .no_log = o->no_log,
+        .workers = (size_t)opts->workers,
+        .base = opts->base,
+        .engine_exe = opts->engine_exe,
+        .keep = opts->keep,
+        .log_dir = opts->log_dir,
+        .no_log = opts->no_log,
         .self = self_path(),
         .streams = true,
     };
 }
-
-/* --- showing ------------------------------------------------------------------------------ */
 
 static int show_streams(const struct streams *s, const char *path, bool json)
 {
@@ -99,130 +95,130 @@ static int show_streams(const struct streams *s, const char *path, bool json)
     return cli_print(out.s, out.len);
 }
 
-static void warn_of_cuts(const struct streams *s)
+static void print_cut_warnings(const struct streams *s)
 {
     autobuf struct buf out = BUF_INIT;
     streams_text_cuts(s, &out);
     (void)fputs(out.s, stderr);
 }
 
-static void tell_verdict(const struct streams *s, const char *path)
+static void print_verdict(const struct streams *s, const char *path)
 {
     autobuf struct buf out = BUF_INIT;
     streams_say_verdict(s, path, &out);
     (void)fputs(out.s, stderr);
 }
 
-/* --- running ------------------------------------------------------------------------------ */
-
-static int go(struct plan_file *pf, const char *path, const struct streams_opts *o,
-              struct run_options *ro)
+static int run_plan(struct plan_file *pf, const char *path, const struct streams_opts *opts,
+                    struct run_options *run_options)
 {
     struct err err = {0};
     struct run *run;
-    if (run_call_check(&o->call, &cmd_streams, ro) != EXIT_OK)
+    if (run_call_check(&opts->call, &cmd_streams, run_options) != EXIT_OK)
         return EXIT_USAGE;
-    if (run_open(&run, pf, path, ro, &err))
+    if (run_open(&run, pf, path, run_options, &err))
         return cli_fail_by(&err);
     autobuf struct buf out = BUF_INIT;
     int code;
-    if (o->dry_run) {
+    if (opts->dry_run) {
         dry_run_text(run, pf, NULL, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
         code = cli_print(out.s, out.len);
     } else {
-        code = run_call_go(&o->call, run, pf, NULL);
+        code = run_call_go(&opts->call, run, pf, NULL);
     }
     run_close(run);
     return code;
 }
 
-/* Each agent a task, as `run` does it, told as streams are. */
-static int run_by_batch(const char *path, const struct streams_opts *o)
+/* Runs each agent as a task, as `run` does, but prints progress as streams do. */
+static int run_by_batch(const char *path, const struct streams_opts *opts)
 {
     autoproblems struct problems ps;
     autoplan struct plan_file pf = {0};
-    struct doc_options doc = plan_doc_options(&o->plan);
-    struct run_options ro = run_options_of(o);
+    struct doc_options doc = plan_doc_options(&opts->plan);
+    struct run_options run_options = make_run_options(opts);
     problems_init(&ps, path);
     int failed = plan_file_open(&pf, path, &doc, &ps) || streams_check_kind(&pf, &ps);
     plan_print_problems(&ps);
-    return failed ? EXIT_USAGE : go(&pf, path, o, &ro);
+    return failed ? EXIT_USAGE : run_plan(&pf, path, opts, &run_options);
 }
 
-static int run_divided(struct streams_file *sf, const char *path, const struct streams_opts *o,
+static int run_divided(struct streams_file *file, const char *path, const struct streams_opts *opts,
                        struct problems *ps)
 {
-    struct run_options ro = run_options_of(o);
-    int failed = streams_file_plan(sf, ps);
+    struct run_options run_options = make_run_options(opts);
+    int failed = streams_file_plan(file, ps);
     plan_print_problems(ps);
     if (failed)
         return EXIT_USAGE;
-    if (!o->call.quiet)
-        tell_verdict(&sf->streams, path);
-    ro.derived = true;
-    ro.workers = ro.workers ? ro.workers : sf->streams.n;
-    return go(&sf->plan, path, o, &ro);
+    if (!opts->call.quiet)
+        print_verdict(&file->streams, path);
+    run_options.derived = true;
+    run_options.workers = run_options.workers ? run_options.workers : file->streams.n;
+    return run_plan(&file->plan, path, opts, &run_options);
 }
 
-static int run_as_streams(const char *path, const struct streams_opts *o)
+static int run_as_streams(const char *path, const struct streams_opts *opts)
 {
     autoproblems struct problems ps;
-    autostreamsfile struct streams_file sf;
+    autostreamsfile struct streams_file file;
     own_cleanup(splits_done) struct splits splits = {0};
-    struct streams_options so = {.n = (size_t)o->streams};
-    struct doc_options doc = plan_doc_options(&o->plan);
+    struct streams_options split_options = {.n = (size_t)opts->streams};
+    struct doc_options doc = plan_doc_options(&opts->plan);
     problems_init(&ps, path);
-    int failed = streams_file_open(&sf, path, &doc, &ps);
-    if (!failed && o->split) {
-        if (read_splits(o->split, sf.manifest.plan.batches.n, &splits) != EXIT_OK)
+    int failed = streams_file_open(&file, path, &doc, &ps);
+    if (!failed && opts->split) {
+        if (parse_splits(opts->split, file.manifest.plan.batches.n, &splits) != EXIT_OK)
             return EXIT_USAGE;
-        so.splits = splits.list.v;
-        so.split_count = splits.list.n;
+        split_options.splits = splits.list.v;
+        split_options.split_count = splits.list.n;
     }
-    failed = failed || streams_file_divide(&sf, &so, &ps);
-    if (failed || o->dry_run)
+    failed = failed || streams_file_divide(&file, &split_options, &ps);
+    if (failed || opts->dry_run)
         plan_print_problems(&ps);
     if (failed)
         return EXIT_USAGE;
-    warn_of_cuts(&sf.streams);
-    return o->dry_run ? show_streams(&sf.streams, path, o->call.json)
-                      : run_divided(&sf, path, o, &ps);
+    print_cut_warnings(&file.streams);
+    return opts->dry_run ? show_streams(&file.streams, path, opts->call.json)
+                         : run_divided(&file, path, opts, &ps);
 }
 
 static int run_streams(const void *options, int argc, char **argv)
 {
-    const struct streams_opts *o = options;
+    const struct streams_opts *opts = options;
     (void)argc;
     const char *inside = streams_outer_task();
-    if (check(o) != EXIT_OK)
+    if (check_options(opts) != EXIT_OK)
         return EXIT_USAGE;
-    if (inside && !o->nested && !o->dry_run)
+    if (inside && !opts->nested && !opts->dry_run)
         return cli_fail(EXIT_USAGE,
-                        "this is inside %s: an agent that starts streams would multiply; --nested "
-                        "does it all the same",
+                        "this is inside %s: agents that start streams could multiply without end; "
+                        "use --nested to start them anyway",
                         inside);
-    if (!o->dry_run && detach_is_wanted(&o->call))
-        return detach_go(&o->call);
-    return o->by_batch ? run_by_batch(argv[0], o) : run_as_streams(argv[0], o);
+    if (!opts->dry_run && detach_is_wanted(&opts->call))
+        return detach_go(&opts->call);
+    return opts->by_batch ? run_by_batch(argv[0], opts) : run_as_streams(argv[0], opts);
 }
 
 static const struct opt opts_table[] = {
     {"streams", 'n', OPT_COUNT, offsetof(struct streams_opts, streams), "N", NULL,
      "Divide the batches among at most this many streams (2)"},
     {"split", 0, OPT_STRING, offsetof(struct streams_opts, split), "A[,B...]", NULL,
-     "Cut behind the first A batches, the first B ... and nowhere else, whatever hangs together"},
+     "Cut after the first A batches, the first B ... and nowhere else, even between related "
+     "batches"},
     {"by-batch", 0, OPT_FLAG, offsetof(struct streams_opts, by_batch), NULL, NULL,
-     "Every agent of every batch is a task of its own"},
+     "Make every agent of every batch a task of its own"},
     {"dry-run", 0, OPT_FLAG, offsetof(struct streams_opts, dry_run), NULL, NULL,
-     "Show the streams, why each batch is where it is, and what it gains; change nothing"},
+     "Show the streams, why each batch is where it is, and the time saved; change nothing"},
     {"nested", 0, OPT_FLAG, offsetof(struct streams_opts, nested), NULL, NULL,
-     "Also where this is started by an agent"},
+     "Allow this also inside an agent's session"},
     {"workers", 'j', OPT_COUNT, offsetof(struct streams_opts, workers), "N", NULL,
-     "Agents at work at the same time; without it all streams, with --by-batch what the plan says"},
+     "Run at most this many agents at the same time (default: all streams; with --by-batch, the "
+     "plan's number)"},
     {"base", 0, OPT_STRING, offsetof(struct streams_opts, base), "BRANCH", NULL,
-     "Land on this branch; without it what the plan says, or the branch that is checked out"},
+     "Land on this branch (default: the plan's base, or the branch that is checked out)"},
     {"engine-exe", 0, OPT_STRING, offsetof(struct streams_opts, engine_exe), "PATH", NULL,
-     "The engine's program, where it is not on PATH"},
+     "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct streams_opts, keep), NULL, NULL,
      "Keep the workspaces and branches of streams that landed"},
     {"log-dir", 0, OPT_STRING, offsetof(struct streams_opts, log_dir), "DIR", NULL,
@@ -232,32 +228,33 @@ static const struct opt opts_table[] = {
      "Do not keep what agents print, unless their stream failed"},
     RUN_CALL_OPTS(struct streams_opts),
     {"json", 0, OPT_FLAG, offsetof(struct streams_opts, call.json), NULL, NULL,
-     "Print one event per line, as JSON; with --dry-run the streams"},
+     "Print one event per line, as JSON; with --dry-run, print the streams"},
     PLAN_OPTS,
     {0},
 };
 
 const struct command cmd_streams = {
     .name = "streams",
-    .summary = "Carry out the batches of a manifest as a few sessions side by side",
+    .summary = "Run the batches of a manifest as a few sessions side by side",
     .about =
         "The plan is an Agent Dispatch Manifest: batches of agents. Each stream is one agent "
-        "session, in a worktree of its own, that does some of the batches in order. It is told "
-        "their text, and which batches are not its own. A stream is a task: it is committed, "
-        "verified, landed, resumed and reported as those of anabranch run are.\n\n"
-        "Batches that hang together stay in one stream: those that depend on each other, that own "
-        "a path in common, that take the summary of a fan-out, and those that follow one another: "
-        "a "
-        "batch that is not parallel and has no depends_on follows what is before it. The rest is "
+        "session, in a worktree of its own, that does some of the batches in order. Its prompt "
+        "holds the text of its batches, and names the batches that belong to others. A stream "
+        "is a task: it is committed, verified, landed, resumed and reported like the tasks of "
+        "anabranch run.\n\n"
+        "Related batches stay in one stream: batches that depend on each other, that own a path "
+        "in common, that use the summary of a fan-out, and that follow one another: a batch "
+        "that is not parallel and has no depends_on follows the batch before it. The rest is "
         "balanced by weight: the estimates, or else the number of agents. --split cuts where it "
-        "says, and warns of what it cuts apart.\n\n"
-        "Where one stream fails or is in conflict, the others land all the same.\n\n"
-        "With --by-batch every agent is a task, batches wait for each other as in anabranch run, "
-        "and what the agents of a fan-out say is put into the prompts of the batch behind it.",
+        "says, and warns about related batches that it separates.\n\n"
+        "If one stream fails or is in conflict, the others still land.\n\n"
+        "With --by-batch every agent is a task, batches wait for each other as in anabranch "
+        "run, and the last messages of the agents of a fan-out are added to the prompts of the "
+        "next batch.",
     .examples = "anabranch streams --dry-run plan.md\tShow how the batches are divided, and why\n"
                 "anabranch streams plan.md\tRun them as two streams\n"
                 "anabranch streams -n 4 plan.md\tRun them as up to four\n"
-                "anabranch streams --split 3 plan.md\tThe first three batches, and the rest\n",
+                "anabranch streams --split 3 plan.md\tCut after the first three batches\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct streams_opts),

@@ -20,7 +20,7 @@ struct warm_opts {
     const char *base;
 };
 
-/* What runs here make their workspaces of: as is asked for, or by themselves. */
+/* Finds the provider that the next run will use. PROVIDER_AUTO: git fills the workspaces. */
 static enum provider find_provider(const struct git_repo *repo, enum provider asked)
 {
     const char *word = provider_of_environment();
@@ -32,36 +32,32 @@ static enum provider find_provider(const struct git_repo *repo, enum provider as
         return provider_try_overlay(repo, &none) ? PROVIDER_AUTO : PROVIDER_OVERLAY;
     if (strcmp(word, "snapshot") == 0)
         return provider_try_snapshot(repo, NULL, &quick, &none) ? PROVIDER_AUTO : PROVIDER_SNAPSHOT;
-    bool filled = strcmp(word, "pool") == 0 || strcmp(word, "checkout") == 0;
-    return filled ? PROVIDER_AUTO : provider_best(repo, NULL);
+    bool needs_git = strcmp(word, "pool") == 0 || strcmp(word, "checkout") == 0;
+    return needs_git ? PROVIDER_AUTO : provider_best(repo, NULL);
 }
 
-/* --- the files of the base ---------------------------------------------------------------- */
-
-static int make(const struct git_repo *repo, const char *state, const char *commit)
+static int make_base_tree(const struct git_repo *repo, const char *state, const char *commit)
 {
     struct git_place at = {.git_dir = repo->common};
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autopristine struct base_tree base_tree = PRISTINE_INIT;
     int64_t start = clock_mono();
     struct err err = {0};
-    if (dirs_make(state, &err) || base_tree_make(&p, &at, state, commit, &err))
+    if (dirs_make(state, &err) || base_tree_make(&base_tree, &at, state, commit, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    return printf("the files of %.12s are ready, in %s (%.1f s)\n", commit, p.dir,
+    return printf("the base tree of %.12s is ready, in %s (%.1f s)\n", commit, base_tree.dir,
                   (double)(clock_mono() - start) / 1000) < 0
                ? EXIT_ENV
                : EXIT_OK;
 }
 
-/* --- what is shared ----------------------------------------------------------------------- */
-
-static int bring(struct shared_folders *kept, const char *root, const char *folder)
+static int include_folder(struct shared_folders *shared, const char *root, const char *folder)
 {
     autofree char *path = mem_dup(folder, strlen(folder) - 1);
     autobuf struct buf line = BUF_INIT;
     int64_t start = clock_mono();
     struct dir_sync_count count;
     struct err err = {0};
-    if (shared_folders_bring(kept, root, path, NULL, NULL, &count, &err))
+    if (shared_folders_bring(shared, root, path, NULL, NULL, &count, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     text_format_count(&line, count.files);
     buf_addf(&line, " files of %s are ready, ", path);
@@ -70,29 +66,29 @@ static int bring(struct shared_folders *kept, const char *root, const char *fold
     return cli_print(line.s, line.len);
 }
 
-static void trim(struct shared_folders *kept)
+static void trim_shared_folders(struct shared_folders *shared)
 {
     autostrv struct strv left = {0};
     struct err none = {0};
-    (void)shared_folders_trim(kept, &left, &none); /* what stays is for `clean` */
+    (void)shared_folders_trim(shared, &left, &none); /* `clean` removes the rest */
     for (size_t i = 0; i < left.n; i++)
         (void)dirs_remove(left.v[i], &none);
 }
 
 static int include_all(const char *state, const char *root, const struct strv *folders)
 {
-    autokept struct shared_folders kept = {.lock = -1};
+    autokept struct shared_folders shared = {.lock = -1};
     struct err err = {0};
     int code = EXIT_OK;
-    if (shared_folders_open(&kept, state, NULL, &err))
+    if (shared_folders_open(&shared, state, NULL, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     for (size_t i = 0; code == EXIT_OK && i < folders->n; i++)
-        code = bring(&kept, root, folders->v[i]);
-    trim(&kept);
+        code = include_folder(&shared, root, folders->v[i]);
+    trim_shared_folders(&shared);
     return code;
 }
 
-static int share(const struct plan_file *pf, const char *state)
+static int include_shared_folders(const struct plan_file *pf, const char *state)
 {
     const struct plan *plan = &pf->plan;
     autofree char *work = plan_file_work(pf, pf->repo.root);
@@ -108,10 +104,8 @@ static int share(const struct plan_file *pf, const char *state)
     return folders.n ? include_all(state, pf->repo.root, &folders) : EXIT_OK;
 }
 
-/* --- both --------------------------------------------------------------------------------- */
-
 /* pf: the plan of the next run, or NULL. */
-static int warm(const struct git_repo *repo, const char *base, const struct plan_file *pf)
+static int warm_repo(const struct git_repo *repo, const char *base, const struct plan_file *pf)
 {
     struct git_place at = {.git_dir = repo->git_dir, .common = repo->common};
     autofree char *state = state_path(repo->common);
@@ -121,14 +115,14 @@ static int warm(const struct git_repo *repo, const char *base, const struct plan
         return cli_fail_by(&err);
     enum provider provider = find_provider(repo, pf ? pf->plan.provider : PROVIDER_UNSET);
     if (provider == PROVIDER_AUTO)
-        return printf("workspaces are filled by git here: there is nothing to make ahead\n") < 0
-                   ? EXIT_ENV
-                   : EXIT_OK;
-    int code = make(repo, state, commit.s);
-    return code == EXIT_OK && pf && provider == PROVIDER_OVERLAY ? share(pf, state) : code;
+        return printf("git fills the workspaces here: there is nothing to prepare\n") < 0 ? EXIT_ENV
+                                                                                          : EXIT_OK;
+    int code = make_base_tree(repo, state, commit.s);
+    return code == EXIT_OK && pf && provider == PROVIDER_OVERLAY ? include_shared_folders(pf, state)
+                                                                 : code;
 }
 
-static int warm_here(const char *base)
+static int warm_checkout(const char *base)
 {
     struct git_repo repo = {0};
     struct err err = {0};
@@ -138,12 +132,12 @@ static int warm_here(const char *base)
     else if (!repo.root)
         code = cli_fail(EXIT_ENV, "this is not a git repository");
     else
-        code = warm(&repo, base, NULL);
+        code = warm_repo(&repo, base, NULL);
     git_close(&repo);
     return code;
 }
 
-static int warm_for(const char *plan, const struct warm_opts *opts)
+static int warm_plan(const char *plan, const struct warm_opts *opts)
 {
     autoproblems struct problems ps;
     autoplan struct plan_file pf;
@@ -155,25 +149,25 @@ static int warm_for(const char *plan, const struct warm_opts *opts)
     }
     if (!pf.repo.root)
         return cli_fail(EXIT_ENV, "the plan's folder is not in a git repository");
-    return warm(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);
+    return warm_repo(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);
 }
 
 static int run_warm(const void *options, int argc, char **argv)
 {
     const struct warm_opts *opts = options;
-    return argc ? warm_for(argv[0], opts) : warm_here(opts->base);
+    return argc ? warm_plan(argv[0], opts) : warm_checkout(opts->base);
 }
 
 static const struct opt opts_table[] = {
     PLAN_OPTS,
     {"base", 0, OPT_STRING, offsetof(struct warm_opts, base), "BRANCH", NULL,
-     "The branch, or any commit, that the next run begins at; otherwise what is checked out"},
+     "The branch or commit that the next run starts from (default: what is checked out)"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "PLAN",
-     .help = "The plan of the next run: its base, and the folders that it shares",
+     .help = "The plan of the next run, for its base and its shared folders",
      .optional = true,
      .file = true},
     {0},
@@ -183,19 +177,18 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_warm = {
     .name = "warm",
-    .summary = "Make ready what the next run's workspaces share",
+    .summary = "Prepare the base tree and shared folders of the next run",
     .about =
-        "Where workspaces are overlays or snapshots (workspace.provider), they show the files of "
-        "one pristine tree, which the first run makes, and later ones bring forward. This does so "
-        "now: the next run begins at once. The tree stays, in the repository's folder "
-        ".git/anabranch/pristine, "
-        "until nobody uses it and another one is made, or 'anabranch clean --all' takes it "
-        "away.\n\n"
-        "With a PLAN, the folders that its workspace.share names are copied as well, or what was "
-        "changed in them since the last time, where workspaces are overlays; they stay in "
-        ".git/anabranch/shared.",
-    .examples = "anabranch warm\tBefore a run, or from a hook after a pull\n"
-                "anabranch warm plan.md\tWith the node_modules that the plan shares\n",
+        "If workspaces are overlays or snapshots (workspace.provider), they show the files of "
+        "one base tree, which the first run makes and later runs update. This command makes it "
+        "now, so that the next run starts at once. The tree stays in the repository's folder "
+        ".git/anabranch/pristine until nobody uses it and another one is made, or until "
+        "'anabranch clean --all' removes it.\n\n"
+        "With a PLAN, and if workspaces are overlays, the command also copies the folders that "
+        "its workspace.share names, or the files that changed in them since the last time; they "
+        "stay in .git/anabranch/shared.",
+    .examples = "anabranch warm\tPrepare before a run, or from a hook after a pull\n"
+                "anabranch warm plan.md\tAlso copy the node_modules that the plan shares\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct warm_opts),

@@ -21,63 +21,60 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Set for that process, and for nobody that it starts. */
-#define MARK "ANABRANCH_DETACHED"
+/* We set this variable for the background process, which unsets it before it starts others. */
+#define DETACHED_VAR "ANABRANCH_DETACHED"
 
-enum { WORD_FD = 3, ID_MAX = 64 };
-
-/* --- there -------------------------------------------------------------------------------- */
+enum { ID_FD = 3, ID_MAX = 64 };
 
 bool detach_is_there(void)
 {
-    static int there = -1;
-    if (there < 0) {
-        const char *mark = getenv(MARK);
-        there = mark && strcmp(mark, "1") == 0;
-        (void)unsetenv(MARK); /* cannot fail: a valid name */
-        if (there && fcntl(WORD_FD, F_SETFD, FD_CLOEXEC) < 0)
-            there = 0;
+    static int detached = -1;
+    if (detached < 0) {
+        const char *value = getenv(DETACHED_VAR);
+        detached = value && strcmp(value, "1") == 0;
+        (void)unsetenv(DETACHED_VAR); /* cannot fail: a valid name */
+        if (detached && fcntl(ID_FD, F_SETFD, FD_CLOEXEC) < 0)
+            detached = 0;
     }
-    return there;
+    return detached;
 }
 
-static void use(int fd, int as)
+static void replace_fd(int fd, int as)
 {
     if (fd >= 0 && fd != as)
-        (void)dup2(fd, as); /* where that fails it goes on to be what it was */
+        (void)dup2(fd, as); /* if this fails, the old stream stays */
 }
 
-/* Standard output and error become the log: nobody may be there to read the old ones. */
-static void on_event(void *ctx, const struct event *ev)
+/* At the first event we redirect the output to the log, because the old readers may be gone. Then
+ * we send the id to the process that started us. */
+static void switch_to_log(void *ctx, const struct event *ev)
 {
-    static bool arrived;
+    static bool switched;
     struct run *run = ctx;
     (void)ev;
-    if (arrived)
+    if (switched)
         return;
-    arrived = true;
+    switched = true;
     autofree char *path = mem_printf("%s/run.log", run_dir(run));
     autoclose int log = -1;
     (void)file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &log, NULL);
     autoclose int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     (void)fflush(stdout);
-    use(log, STDOUT_FILENO);
-    use(log, STDERR_FILENO);
-    use(null, STDIN_FILENO);
+    replace_fd(log, STDOUT_FILENO);
+    replace_fd(log, STDERR_FILENO);
+    replace_fd(null, STDIN_FILENO);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     autofree char *line = mem_printf("%s\n", run_id(run));
-    if (write(WORD_FD, line, strlen(line)) < 0) /* who started us has gone, and knows of no run */
+    if (write(ID_FD, line, strlen(line)) < 0) /* it is gone: the user knows of no run */
         (void)raise(SIGTERM);
-    (void)close(WORD_FD);
+    (void)close(ID_FD);
 }
 
 void detach_arrive(struct run *run)
 {
     if (detach_is_there())
-        run_observe(run, on_event, run);
+        run_observe(run, switch_to_log, run);
 }
-
-/* --- here --------------------------------------------------------------------------------- */
 
 bool detach_is_wanted(const struct run_call *call)
 {
@@ -85,8 +82,8 @@ bool detach_is_wanted(const struct run_call *call)
     return !detach_is_there() && (call->detach || shows);
 }
 
-/* A plan may be read from our input. */
-static bool reads_input(void)
+/* The plan may be on standard input: "-". */
+static bool plan_is_on_stdin(void)
 {
     for (char **word = cli_words; *word; word++) {
         if (strcmp(*word, "-") == 0)
@@ -95,35 +92,35 @@ static bool reads_input(void)
     return false;
 }
 
-static int start(int *ret_fd, pid_t *ret_pid, struct err *err)
+static int start_background(int *ret_fd, pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
-    int word[2];
+    int id_pipe[2];
     if (!self_path())
-        return err_set(err, ERR_ENV, "the system does not tell where this program is");
+        return err_set(err, ERR_ENV, "cannot find the path of this program");
     strv_push(&argv, self_path());
     for (char **w = cli_words + 1; *w; w++)
         strv_push(&argv, *w);
     for (char **var = environ; *var; var++)
         strv_push(&env, *var);
-    strv_push(&env, MARK "=1");
-    if (spawn_pipe(word, err))
+    strv_push(&env, DETACHED_VAR "=1");
+    if (spawn_pipe(id_pipe, err))
         return -1;
     struct spawn sp = {.argv = argv.v,
                        .env = env.v,
-                       .fds = {reads_input() ? STDIN_FILENO : SPAWN_NULL, STDOUT_FILENO,
-                               STDERR_FILENO, word[1], SPAWN_NONE},
+                       .fds = {plan_is_on_stdin() ? STDIN_FILENO : SPAWN_NULL, STDOUT_FILENO,
+                               STDERR_FILENO, id_pipe[1], SPAWN_NONE},
                        .new_session = true};
     int rc = spawn_start(&sp, ret_pid, err);
-    own_close(&word[1]);
+    own_close(&id_pipe[1]);
     if (rc)
-        own_close(&word[0]);
-    *ret_fd = word[0];
+        own_close(&id_pipe[0]);
+    *ret_fd = id_pipe[0];
     return rc;
 }
 
-/* The id, or nothing where the run could not begin. */
-static void hear(int fd, char id[ID_MAX])
+/* Reads the run's id, or "" if the run could not begin. */
+static void read_run_id(int fd, char id[ID_MAX])
 {
     size_t len = 0;
     for (ssize_t n; len < ID_MAX - 1 && (n = read(fd, id + len, ID_MAX - 1 - len)) != 0;) {
@@ -147,7 +144,7 @@ static int exit_code_of(pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int say_how(const struct run_call *call, const char *id, const char *state_dir)
+static int print_how_to_return(const struct run_call *call, const char *id, const char *state_dir)
 {
     autobuf struct buf out = BUF_INIT;
     autofree char *log = run_file_path(state_dir, id, "run.log");
@@ -160,18 +157,18 @@ static int say_how(const struct run_call *call, const char *id, const char *stat
         buf_addch(&out, '\n');
     } else if (!call->quiet) {
         buf_addf(&out,
-                 "Run %s goes on in the background.\n"
+                 "Run %s is running in the background.\n"
                  "  anabranch top %s    watch and steer it\n"
                  "  anabranch stop --all --run %s    stop it\n"
-                 "What it says is in %s\n",
+                 "Its output is in %s\n",
                  id, id, id, log);
     }
     arena_done(&a);
     return out.len ? cli_print(out.s, out.len) : EXIT_OK;
 }
 
-/* How it ended, or that it has not. */
-static int say_end(struct lookup *look, const char *id, const struct run_call *call)
+/* Prints the summary if the run has ended, else how to return to it. */
+static int print_outcome(struct lookup *look, const char *id, const struct run_call *call)
 {
     autoreport struct report r = {0};
     autobuf struct buf out = BUF_INIT;
@@ -179,7 +176,7 @@ static int say_end(struct lookup *look, const char *id, const struct run_call *c
     if (code != EXIT_OK)
         return code;
     if (report_is_running(&r))
-        return say_how(call, id, look->state_dir);
+        return print_how_to_return(call, id, look->state_dir);
     summary(&r, call->quiet, &out);
     code = cli_print(out.s, out.len);
     return code == EXIT_OK ? r.row.exit_code : code;
@@ -192,14 +189,14 @@ int detach_go(const struct run_call *call)
     struct err err = {0};
     char id[ID_MAX];
     pid_t pid = -1;
-    if (start(&fd, &pid, &err))
+    if (start_background(&fd, &pid, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    hear(fd, id);
+    read_run_id(fd, id);
     if (!*id)
         return exit_code_of(pid);
     int code = lookup_open(&look);
     if (code != EXIT_OK || !call->dashboard)
-        return code != EXIT_OK ? code : say_how(call, id, look.state_dir);
+        return code != EXIT_OK ? code : print_how_to_return(call, id, look.state_dir);
     code = top_show(&look, id);
-    return code == EXIT_OK ? say_end(&look, id, call) : code;
+    return code == EXIT_OK ? print_outcome(&look, id, call) : code;
 }

@@ -6,7 +6,7 @@ int one_call(const struct command *cmd, const struct one_opts *opts, const char 
     autolook struct lookup look;
     struct resume_call rc = {
         .cmd = cmd,
-        .call = &opts->call,
+        .run_call = &opts->call,
         .engine_exe = opts->engine_exe,
         .keep = opts->keep,
         .saved = true,

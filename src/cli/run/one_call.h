@@ -1,5 +1,5 @@
 /*
- * Going on with one task of a run that is over, for `say` and `retry`.
+ * Resumes one task of a run, for `say` and `retry`.
  */
 #ifndef CLI_RUN_ONE_CALL_H
 #define CLI_RUN_ONE_CALL_H
@@ -12,12 +12,12 @@ struct one_opts {
     bool keep, fresh;
 };
 
-/* Goes on with the task of the run that the options name, or of the newest one; `say` may be NULL.
- * Returns the exit code. */
+/* Resumes the task in the run that the options name, or in the newest run. `say` is the message to
+ * its agent, or NULL. Returns the exit code. */
 int one_call(const struct command *cmd, const struct one_opts *opts, const char *task,
              const char *say);
 
-/* The options of that, for a struct one_opts. */
+/* The options of both commands, for a struct one_opts. */
 #define ONE_CALL_OPTS                                                                              \
     {"run",                                                                                        \
      0,                                                                                            \
@@ -25,14 +25,14 @@ int one_call(const struct command *cmd, const struct one_opts *opts, const char 
      offsetof(struct one_opts, run),                                                               \
      "RUN",                                                                                        \
      NULL,                                                                                         \
-     "The run's id, or the beginning of it; without it, the newest one"},                          \
+     "The run's id, or the beginning of it (default: the newest run)"},                            \
         {"engine-exe",                                                                             \
          0,                                                                                        \
          OPT_STRING,                                                                               \
          offsetof(struct one_opts, engine_exe),                                                    \
          "PATH",                                                                                   \
          NULL,                                                                                     \
-         "The engine's program, where it is not on PATH"},                                         \
+         "The engine's program, if it is not on PATH"},                                            \
         {"keep",                                                                                   \
          0,                                                                                        \
          OPT_FLAG,                                                                                 \

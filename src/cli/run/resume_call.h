@@ -1,5 +1,5 @@
 /*
- * Going on with a run, for `resume` and for `run --resume`.
+ * Resumes a run, for `resume`, `run --resume`, `say` and `retry`.
  */
 #ifndef CLI_RUN_RESUME_CALL_H
 #define CLI_RUN_RESUME_CALL_H
@@ -10,25 +10,27 @@
 
 struct resume_call {
     const struct command *cmd;
-    const struct run_call *call;
-    struct doc_options doc; /* how the plan's file is read */
-    const char *plan;       /* its file, where that is another one now; or NULL */
-    const char
-        *engine_exe; /* these take the place of what the run began with; NULL, 0, false: none */
+    const struct run_call *run_call;
+    struct doc_options doc; /* how to read the plan's file */
+    const char *plan;       /* the plan's new file, or NULL */
+
+    /* These replace the options that the run began with, unless NULL, 0 or false. */
+    const char *engine_exe;
     size_t workers;
     bool keep;
-    bool saved; /* the plan as it was run, whatever its file says now */
+
+    bool saved; /* use the saved plan, and ignore its file */
     bool keep_failed, dry_run;
-    const char *task; /* that alone, whatever became of it; NULL: all that is not done */
-    const char *say;  /* what its agent is told; or NULL */
-    bool fresh;       /* it begins again, in another session */
+    const char *task; /* resume this task alone, whatever its state; NULL: all that is not done */
+    const char *say;  /* the message to its agent, or NULL */
+    bool fresh;       /* restart the task from scratch, in a new session */
 };
 
-/* Goes on with the run that a word stands for (NULL: the newest one that is neither finished well
- * nor alive). Returns the exit code. */
+/* Resumes the run that `word` names (NULL: the newest one that is not alive and did not succeed).
+ * Returns the exit code. */
 int resume_call(struct lookup *look, const char *word, const struct resume_call *rc);
 
-/* The newest run of a plan's file; NULL where there is none. To be freed. */
+/* Finds the newest run of the plan's file. NULL if there is none. The caller frees the id. */
 char *resume_run_of(struct lookup *look, const char *plan);
 
 #endif

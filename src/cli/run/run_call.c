@@ -20,34 +20,35 @@ static enum run_view_kind view_kind(const struct run_call *call)
     return call->quiet ? VIEW_PROBLEMS : VIEW_LINES;
 }
 
-static enum run_end_show end_show(const struct run_call *call)
+static enum run_end_show summary_kind(const struct run_call *call)
 {
     return call->json ? RUN_END_NOTHING : call->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
 }
 
-int run_call_check(const struct run_call *call, const struct command *cmd, struct run_options *ro)
+int run_call_check(const struct run_call *call, const struct command *cmd,
+                   struct run_options *run_options)
 {
     if (call->dashboard && (call->no_dashboard || call->json))
         return cli_usage(cmd, "--dashboard and --%s do not go together",
                          call->json ? "json" : "no-dashboard");
     if (call->dashboard && call->detach)
         return cli_usage(cmd, "--dashboard and --detach do not go together");
-    if (run_end_check(&call->reports, ro->log_dir) != EXIT_OK ||
-        (call->engine && plan_find_engine(call->engine, &ro->engine)))
+    if (run_end_check(&call->reports, run_options->log_dir) != EXIT_OK ||
+        (call->engine && plan_find_engine(call->engine, &run_options->engine)))
         return EXIT_USAGE;
-    ro->no_wait = ro->no_wait || call->no_wait;
+    run_options->no_wait = run_options->no_wait || call->no_wait;
     if (call->timeout &&
-        (ro->timeout = text_parse_duration(call->timeout, strlen(call->timeout))) <= 0)
+        (run_options->timeout = text_parse_duration(call->timeout, strlen(call->timeout))) <= 0)
         return cli_usage(cmd, "--timeout: '%s' is not a duration", call->timeout);
     return EXIT_OK;
 }
 
-/* On standard error, so that it is seen whatever is made of the output. One that could not begin
- * has left nothing to go on with. */
-static void say_how_to_resume(const struct run *run)
+/* We print to standard error, because the output may be redirected. A run that could not begin left
+ * nothing to resume. */
+static void print_how_to_resume(const struct run *run)
 {
     if (access(run_dir(run), F_OK) == 0)
-        (void)fprintf(stderr, "To go on with this run: anabranch resume %s\n", run_id(run));
+        (void)fprintf(stderr, "To resume this run: anabranch resume %s\n", run_id(run));
 }
 
 int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,
@@ -60,8 +61,8 @@ int run_call_go(const struct run_call *call, struct run *run, const struct plan_
     int rc = run_go(run, &err);
     run_view_end(&view);
     int code = rc ? cli_fail(EXIT_ENV, "%s", err.msg) : run_result(run).exit_code;
-    code = run_end(run, end_show(call), &call->reports, code);
+    code = run_end(run, summary_kind(call), &call->reports, code);
     if (rc || run_result(run).signal)
-        say_how_to_resume(run);
+        print_how_to_resume(run);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * What `run` and `resume` have in common: how a run is shown, and carried out.
+ * The options that `run` and `resume` share, and how both carry out and show a run.
  */
 #ifndef CLI_RUN_RUN_CALL_H
 #define CLI_RUN_RUN_CALL_H
@@ -16,7 +16,7 @@ struct run_call {
     bool quiet, json, dashboard, no_dashboard, no_wait, detach;
 };
 
-/* The options of that, for a struct that has a struct run_call as its member `call`. */
+/* The shared options, for a struct that has a struct run_call as its member `call`. */
 #define RUN_CALL_OPTS(type)                                                                        \
     {"engine",                                                                                     \
      0,                                                                                            \
@@ -38,14 +38,14 @@ struct run_call {
          offsetof(type, call.no_wait),                                                             \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Do not wait for a usage limit to reset: the task that meets it fails"},                  \
+         "Do not wait for a usage limit to reset: fail the task that meets it"},                   \
         {"report",                                                                                 \
          0,                                                                                        \
          OPT_LIST,                                                                                 \
          offsetof(type, call.reports),                                                             \
          "FILE",                                                                                   \
          NULL,                                                                                     \
-         "Write a report when the run has ended; its format goes by the ending of the name: "      \
+         "Write a report when the run has ended; the ending of its name gives the format: "        \
          ".json, .md, .markdown, .html, .xml (JUnit) or .sarif"},                                  \
         {"dashboard",                                                                              \
          0,                                                                                        \
@@ -53,33 +53,33 @@ struct run_call {
          offsetof(type, call.dashboard),                                                           \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Show the run on the whole terminal, as 'anabranch top' does; the run itself goes on in " \
-         "the background. Where the output is no terminal, draw the live view all the same"},      \
+         "Show the run on the whole terminal, as 'anabranch top' does, while it runs in the "      \
+         "background. If the output is not a terminal, draw the live view anyway"},                \
         {"detach",                                                                                 \
          0,                                                                                        \
          OPT_FLAG,                                                                                 \
          offsetof(type, call.detach),                                                              \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Run in the background, also when the terminal is closed; 'anabranch top' shows it"},     \
+         "Run in the background, even if the terminal is closed; 'anabranch top' shows it"},       \
         {"no-dashboard",                                                                           \
          0,                                                                                        \
          OPT_FLAG,                                                                                 \
          offsetof(type, call.no_dashboard),                                                        \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Print plain lines, also on a terminal"},                                                 \
+         "Print plain lines, even on a terminal"},                                                 \
     {                                                                                              \
         "quiet", 'q', OPT_FLAG, offsetof(type, call.quiet), NULL, NULL,                            \
             "Show only what went wrong"                                                            \
     }
 
-/* Looks at the values, and sets those of the run that they are about. EXIT_OK, or EXIT_USAGE, told.
- */
+/* Checks the options and sets those of the run. Returns EXIT_OK, or prints why and returns
+ * EXIT_USAGE. */
 int run_call_check(const struct run_call *call, const struct command *cmd, struct run_options *ro);
 
-/* Carries a run out, shows it, says how it ended and, where it was cut off, how to go on with it.
- */
+/* Carries out and shows a run, then prints the summary and, if the run was cut off, how to resume
+ * it. */
 int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,
                 const bool *wanted);
 

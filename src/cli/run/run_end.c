@@ -23,7 +23,7 @@ static void print_summary(const struct run *run, const struct report *r, bool qu
     struct run_result result = run_result(run);
     summary(r, quiet, &out);
     summary_result(&result, run_base(run), &out);
-    (void)cli_print(out.s, out.len); /* the end of the program tells where that fails */
+    (void)cli_print(out.s, out.len); /* output_end() reports a failure */
 }
 
 static int write_reports(const struct report *r, const struct report_source *from,
@@ -35,7 +35,7 @@ static int write_reports(const struct report *r, const struct report_source *fro
         enum report_format format = REPORT_JSON;
         if (report_format_of(reports->v[i], &format, &err) ||
             report_write(r, from, format, reports->v[i], &err))
-            code = cli_fail(EXIT_ENV, "the report could not be written: %s", err.msg);
+            code = cli_fail(EXIT_ENV, "cannot write the report: %s", err.msg);
     }
     return code;
 }
@@ -47,8 +47,8 @@ int run_end(const struct run *run, enum run_end_show show, const struct opt_list
     autoreport struct report r = {0};
     if (store_open(&store, run_state_dir(run), false, &err) ||
         report_load(&r, store, run_state_dir(run), run_id(run), &err)) {
-        if (code != EXIT_ENV) /* which has been told, and why is the same mostly */
-            (void)cli_fail(EXIT_ENV, "the summary could not be made: %s", err.msg);
+        if (code != EXIT_ENV) /* an earlier message mostly has the same cause */
+            (void)cli_fail(EXIT_ENV, "cannot make the summary: %s", err.msg);
         return code == EXIT_OK ? EXIT_ENV : code;
     }
     struct report_source from = {.store = store, .git_dir = run_git_dir(run)};

@@ -1,5 +1,5 @@
 /*
- * What `run` shows while it goes on: plain lines, events as JSON, or the live view.
+ * The output of `run` while it runs: plain lines, events as JSON, or the live view.
  */
 #ifndef CLI_RUN_RUN_VIEW_H
 #define CLI_RUN_RUN_VIEW_H
@@ -16,15 +16,15 @@ struct run_view {
     enum run_view_kind kind;
     FILE *to;
     struct run *run;
-    struct live live; /* of VIEW_LIVE */
+    struct live live; /* for VIEW_LIVE */
     int64_t started;
-    struct buf later; /* of VIEW_LIVE: lines for below it */
+    struct buf later; /* for VIEW_LIVE: lines to print below it at the end */
 };
 
-/* Whether the stream is a terminal that a live view can be drawn on. */
+/* True if the stream is a terminal that can show a live view. */
 bool run_view_can_draw(FILE *to);
 
-/* Shows what happens from here on; pf and wanted as the run has them. */
+/* Shows all further events. pf and wanted are those of the run. */
 void run_view_begin(struct run_view *v, enum run_view_kind kind, FILE *to, struct run *run,
                     const struct plan_file *pf, const bool *wanted);
 

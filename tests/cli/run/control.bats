@@ -42,7 +42,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     refuses "has no task 'nobody'" stop nobody
     refuses "'after' has not started; 'anabranch skip after' keeps it from starting" stop after
     refuses "'a' is running; 'anabranch stop a' stops it" skip a
-    refuses 'name a task, or say --all' stop
+    refuses 'name a task, or use --all' stop
     # Who talks nonsense, or too long a line, is told or left alone, and the run goes on.
     [[ $(talk $'no json\n') == '{"ok":false,"text":"this is not a request"}' ]] || fail "nonsense"
     [[ $(talk $'{"verb":"dance"}\n') == '{"ok":false,'* ]] || fail "an unknown verb"

@@ -85,7 +85,7 @@ assert_thrown_away() {
     rehearse --keep
     assert_status 0
     local dir
-    dir=$(sed -n 's/^It happened in //p' <<<"$output")
+    dir=$(sed -n 's/^The rehearsal is in //p' <<<"$output")
     [[ $(git -C "$dir/clone" show main:from-file) == x ]] || fail "not landed there"
     refute_in main from-file
     rm -r "$dir"
@@ -129,14 +129,14 @@ assert_thrown_away() {
     assert_status 0
     assert_line '1 of 1 tasks would land on work'
     local dir
-    dir=$(sed -n 's/^It happened in //p' <<<"$output")
+    dir=$(sed -n 's/^The rehearsal is in //p' <<<"$output")
     git -C "$dir/clone" cat-file -e work:dir/sub/rehearsal-a.txt || fail "not there"
     rm -r "$dir"
     begin_plan # the project is the repository, wherever in it the plan is
     add_task a 'prompt: prose' 'owns: [sub/]'
     rehearse --keep
     assert_status 0
-    dir=$(sed -n 's/^It happened in //p' <<<"$output")
+    dir=$(sed -n 's/^The rehearsal is in //p' <<<"$output")
     git -C "$dir/clone" cat-file -e main:sub/rehearsal-a.txt || fail "not there"
     rm -r "$dir"
 }
@@ -229,7 +229,7 @@ END
     rehearse --keep
     assert_status 0
     local dir
-    dir=$(sed -n 's/^It happened in //p' <<<"$output")
+    dir=$(sed -n 's/^The rehearsal is in //p' <<<"$output")
     git -C "$dir/clone" cat-file -e main:dir/a.txt || fail "no dir/a.txt"
     git -C "$dir/clone" cat-file -e main:plans/deep/b.txt || fail "no plans/deep/b.txt"
     rm -r "$dir"

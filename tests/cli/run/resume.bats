@@ -504,7 +504,7 @@ END
     live=$(the_run | grep -v "$dead")
     resume "$live"
     assert_status 2
-    [[ $stderr == *"$live is still going on, as process $engine"* ]] || fail "$stderr"
+    [[ $stderr == *"$live is still running, as process $engine"* ]] || fail "$stderr"
     resume --saved
     assert_status 0
     assert_contains "Run $dead"
@@ -655,7 +655,7 @@ END
     echo '  - id: [' >>plan.yaml
     resume
     assert_status 2
-    [[ $stderr == *'--saved goes on with it as it was'* ]] || fail "$stderr"
+    [[ $stderr == *'--saved uses the plan as it was run'* ]] || fail "$stderr"
     resume --saved
     assert_status 0
     assert_once t

@@ -838,7 +838,7 @@ commit_without_pause() { # BRANCH
     touch .git/anabranch/tmp
     run_plan
     assert_status 3
-    [[ $stderr != *'To go on with'* ]] || fail 'there is nothing to go on with'
+    [[ $stderr != *'To resume this run'* ]] || fail 'there is nothing to resume'
     [[ ! -e .git/anabranch/runs ]] || [[ -z $(ls .git/anabranch/runs) ]] || fail "$(ls -R .git/anabranch/runs)"
 }
 

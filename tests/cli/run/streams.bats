@@ -173,7 +173,7 @@ END
     run_apart anabranch streams --by-batch --split 1 plan.yaml
     assert_usage_error '--by-batch and --split do not go together' streams
     run_apart anabranch streams --streams 257 plan.yaml
-    assert_usage_error '--streams: at most 256' streams
+    assert_usage_error '--streams: the maximum is 256' streams
     run_apart anabranch streams --split 0 plan.yaml
     assert_usage_error '--split: 0 is not from 1 to 3, with 4 batches' streams
     run_apart anabranch streams --split 1, plan.yaml
@@ -397,11 +397,11 @@ END
     add_batch 2 -- 'write another 2'
     run_apart anabranch resume --plan plan.yaml
     assert_status 2
-    [[ $stderr == *'--plan is not for it'* ]] || fail
+    [[ $stderr == *'it does not take --plan'* ]] || fail
     run_apart anabranch resume --json 3>&-
     assert_status 0
     assert_no_sanitizer
-    [[ $stderr == *"'plan.yaml' was edited since: its streams go on as they began"* ]] || fail
+    [[ $stderr == *"'plan.yaml' was edited since: its streams stay as they were divided"* ]] || fail
     refute_event parallel_start
     assert_event parallel_streams_done
     assert_event parallel_complete

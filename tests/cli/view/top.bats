@@ -187,7 +187,7 @@ run_is_over() {
     begin_plan
     add_task a -- 'action waiting' "sh $(until_exists on)" 'write a 1'
     on_terminal 100 20 "$ANABRANCH" run --engine sim --detach plan.yaml
-    sees 'goes on in the background.'
+    sees 'is running in the background.'
     sees 'anabranch top 2'
     sees 'ended with 0'
     end_terminal # the terminal is closed: its processes get SIGHUP

@@ -389,7 +389,7 @@ stay() {
     git commit -q -m many
     run_apart anabranch warm
     assert_status 0
-    assert_contains 'are ready, in'
+    assert_contains 'is ready, in'
     local first
     first=$(stat -c %i "$(pristine)"/tree)
     begin_plan
@@ -404,12 +404,12 @@ stay() {
     assert_contains 'overlays over one pristine tree'
 }
 
-@test "overlay: a small repository has nothing to make ahead" {
+@test "overlay: a small repository has nothing to prepare" {
     unset ANABRANCH_PROVIDER
     make_repo
     run_apart anabranch warm
     assert_status 0
-    assert_contains 'nothing to make ahead'
+    assert_contains 'nothing to prepare'
     [[ ! -e .git/anabranch ]] || fail "$(find .git/anabranch)"
 }
 

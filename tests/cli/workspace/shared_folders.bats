@@ -408,7 +408,7 @@ stay() {
     add_task t -- 'sh test "$(cat node_modules/one)" = one' 'write t 1'
     run_apart anabranch warm plan.yaml
     assert_status 0
-    assert_contains 'are ready, in'
+    assert_contains 'is ready, in'
     assert_contains '5 files of node_modules are ready, 5 of them new'
     before=$(identities)
     run_plan --json
@@ -424,7 +424,7 @@ stay() {
     begin_plan 'workspace: {provider: checkout, share: [node_modules]}'
     add_task t -- 'write t 1'
     ANABRANCH_PROVIDER='' run_apart anabranch warm plan.yaml
-    assert_contains 'there is nothing to make ahead'
+    assert_contains 'there is nothing to prepare'
 }
 
 @test "share: where nothing can be kept it is brought as ever" {
