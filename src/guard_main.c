@@ -1,7 +1,7 @@
 /*
- * anabranch-guard: one guard (sys/guard/guard.h). A program of its own, because it is started for
- * every command of every task, and the libraries of the whole take longer to load than it takes to
- * run. Where it is missing, `anabranch __guard` does the same.
+ * anabranch-guard: guards one command (sys/guard/guard.h). It is a program of its own, because we
+ * start it for every command of every task, and loading all libraries of anabranch would take
+ * longer than the guard itself. If it is missing, `anabranch __guard` does the same.
  */
 #include "sys/guard/guard_args.h"
 

@@ -23,9 +23,9 @@ static const char *called_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The program by the name that it was called by. What it starts itself with is its own under any
- * name. */
-static int run(int argc, char **argv)
+/* Chooses the program by the name that we were called by. Our own internal commands ("__...") work
+ * under every name. */
+static int run_program(int argc, char **argv)
 {
     const char *name = argc ? called_name(argv[0]) : "";
     bool internal = argc > 1 && strncmp(argv[1], "__", 2) == 0;
@@ -36,8 +36,8 @@ static int run(int argc, char **argv)
     return cli_main(argc, argv);
 }
 
-/* What the engine starts for each command, where anabranch-guard is not installed. */
-static int guard(char **argv)
+/* Guards one command, if anabranch-guard is not installed. */
+static int run_guard(char **argv)
 {
     struct err err = {0};
     return guard_main(argv, &err) ? cli_fail((enum exit_code)GUARD_NOT_STARTED, "%s", err.msg)
@@ -53,9 +53,9 @@ int main(int argc, char **argv)
     if (output_begin() < 0)
         return EXIT_ENV;
     if (argc > 1 && strcmp(argv[1], "__guard") == 0)
-        return output_end(guard(argv + 2));
-    if (argc && strcmp(called_name(argv[0]), "anabranch-guard") ==
-                    0) /* git, by git/config/frozen_config.h */
-        return output_end(guard(argv + 1));
-    return output_end(run(argc, argv));
+        return output_end(run_guard(argv + 2));
+    /* git calls us by this name for the configured programs: git/config/frozen_config.h. */
+    if (argc && strcmp(called_name(argv[0]), "anabranch-guard") == 0)
+        return output_end(run_guard(argv + 1));
+    return output_end(run_program(argc, argv));
 }

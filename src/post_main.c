@@ -1,9 +1,9 @@
 /*
- * anabranch-post: makes one call of a webhook. A program of its own, because libcurl brings dozens
- * of shared libraries that no other command should have to wait for.
+ * anabranch-post: calls one webhook. It is a program of its own, because libcurl loads dozens of
+ * shared libraries, and other commands should not wait for them.
  *
- * Standard input is the address, a line end, and the body. Exit code 0 where the other side
- * answered with success; else 1, and one line on standard error that says why.
+ * Standard input holds the address, a line end, and the body. The exit code is 0 if the server
+ * answered with success; else it is 1, and one line on standard error says why.
  */
 #include "base/text/text.h"
 #include "plan/webhook_url.h"
@@ -22,10 +22,10 @@ struct post {
     const char *url, *body;
     size_t body_len;
     bool allow_private;
-    bool refused; /* an address that the host's name stands for */
+    bool refused; /* the host's name resolved to a private address */
 };
 
-static int fail(const char *why)
+static int print_failure(const char *why)
 {
     autobuf struct buf line = BUF_INIT;
     text_add_harmless(&line, why);
@@ -48,8 +48,8 @@ static bool is_private(const struct curl_sockaddr *at)
     return true;
 }
 
-/* The last moment before the connection, when it is known where it really goes: whatever the name
- * stood for when someone else looked it up does not matter. */
+/* We check the address right before curl connects to it: an earlier lookup of the name might have
+ * given another address. */
 static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *at)
 {
     struct post *post = ctx;
@@ -61,14 +61,15 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
     return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
 }
 
-static size_t drop(char *bytes, size_t size, size_t n, void *ctx)
+static size_t discard_body(char *bytes, size_t size, size_t n, void *ctx)
 {
     (void)bytes;
     (void)ctx;
     return size * n;
 }
 
-/* Where the system's certificates are not those to trust, as curl itself and OpenSSL are told. */
+/* Reads the variables that curl and OpenSSL know, for users who trust other certificates than the
+ * system's. */
 static CURLcode set_certificates(CURL *curl)
 {
     const char *file = getenv("CURL_CA_BUNDLE");
@@ -77,7 +78,7 @@ static CURLcode set_certificates(CURL *curl)
     return file && *file ? curl_easy_setopt(curl, CURLOPT_CAINFO, file) : CURLE_OK;
 }
 
-static CURLcode only_https(CURL *curl)
+static CURLcode allow_only_https(CURL *curl)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
@@ -86,10 +87,10 @@ static CURLcode only_https(CURL *curl)
 #endif
 }
 
-/* A proxy would connect in our place, to who knows what: there is none. */
-static CURLcode prepare(CURL *curl, struct post *post, struct curl_slist *headers, char *why)
+/* We use no proxy: it would connect in our place, and we could not check the address. */
+static CURLcode set_options(CURL *curl, struct post *post, struct curl_slist *headers, char *why)
 {
-    CURLcode rc = only_https(curl);
+    CURLcode rc = allow_only_https(curl);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_URL, post->url);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_PROXY, "");
@@ -100,43 +101,43 @@ static CURLcode prepare(CURL *curl, struct post *post, struct curl_slist *header
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)post->body_len);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body);
-    rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, drop);
+    rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, discard_body);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
     rc = rc ? rc : curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, post);
     return rc ? rc : set_certificates(curl);
 }
 
-static int judge(CURL *curl, CURLcode rc, const struct post *post, const char *why)
+static int report_result(CURL *curl, CURLcode rc, const struct post *post, const char *why)
 {
     long code = 0;
     char text[64];
     if (rc && post->refused)
-        return fail("its host is an address of this machine or a private network");
+        return print_failure("its host is an address of this machine or a private network");
     if (rc)
-        return fail(*why ? why : curl_easy_strerror(rc));
+        return print_failure(*why ? why : curl_easy_strerror(rc));
     if (curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code))
         code = 0;
     if (code >= 200 && code < 300)
         return 0;
     (void)snprintf(text, sizeof(text), "%s with status %ld",
                    code >= 300 && code < 400 ? "it redirects," : "it answered", code);
-    return fail(text);
+    return print_failure(text);
 }
 
 static int send_post(struct post *post)
 {
     char why[CURL_ERROR_SIZE] = "";
     if (curl_global_init(CURL_GLOBAL_DEFAULT))
-        return fail("libcurl cannot be used");
+        return print_failure("cannot initialize libcurl");
     CURL *curl = curl_easy_init();
     struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
     int code = 1;
     if (curl && headers) {
-        CURLcode rc = prepare(curl, post, headers, why);
+        CURLcode rc = set_options(curl, post, headers, why);
         rc = rc ? rc : curl_easy_perform(curl);
-        code = judge(curl, rc, post, why);
+        code = report_result(curl, rc, post, why);
     } else {
-        (void)fail("libcurl cannot be used");
+        (void)print_failure("cannot initialize libcurl");
     }
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
@@ -150,12 +151,12 @@ int main(int argc, char **argv)
     autobuf struct buf in = BUF_INIT;
     struct err err;
     if (argc > 1 && !post.allow_private)
-        return fail("it takes the address and the body on its standard input, and no arguments");
+        return print_failure("give the address and the body on standard input, and no arguments");
     if (file_read_input("-", INPUT_MAX, &in, &err))
-        return fail(err.msg);
+        return print_failure(err.msg);
     char *end = memchr(in.s, '\n', in.len);
     if (!end)
-        return fail("no line with an address on the standard input");
+        return print_failure("standard input has no line with an address");
     *end = '\0';
     post.url = in.s;
     post.body = end + 1;
@@ -164,7 +165,7 @@ int main(int argc, char **argv)
     if (refusal) {
         autobuf struct buf why = BUF_INIT;
         buf_addf(&why, "the address %s", refusal);
-        return fail(why.s);
+        return print_failure(why.s);
     }
     return send_post(&post);
 }

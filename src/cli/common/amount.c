@@ -18,9 +18,9 @@ static bool put_tokens(const char *word, size_t len, struct arena *a, struct nod
 bool amount_put(const char *word, struct arena *a, struct node *map)
 {
     static const char unit[] = "tokens";
-    size_t len = strlen(word), of_unit = strlen(unit);
-    if (len > of_unit && strcmp(word + len - of_unit, unit) == 0)
-        return put_tokens(word, len - of_unit, a, map);
+    size_t len = strlen(word), unit_len = strlen(unit);
+    if (len > unit_len && strcmp(word + len - unit_len, unit) == 0)
+        return put_tokens(word, len - unit_len, a, map);
     char *end;
     const char *digits = word + (*word == '$');
     double usd = strtod(digits, &end);

@@ -1,5 +1,5 @@
 /*
- * Amounts of money and tokens, as people type them.
+ * Parses amounts of money and tokens.
  */
 #ifndef CLI_COMMON_AMOUNT_H
 #define CLI_COMMON_AMOUNT_H
@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* "5", "$2.50" and "2.50usd" are put into the mapping as `usd`, "200k tokens" and "200ktokens" as
- * `tokens`; false where it is none of these. */
+/* Parses the word and puts "5", "$2.50" and "2.50usd" into the mapping as `usd`, "200k tokens" and
+ * "200ktokens" as `tokens`. Returns false if it is not an amount. */
 bool amount_put(const char *word, struct arena *a, struct node *map);
 
 #endif

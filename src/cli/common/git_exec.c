@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* git's words are for the user here, and so is the pager's character set. */
+/* git and its pager print for the user here, so we give them the user's locale. */
 static void use_own_locale(struct strv *env)
 {
     const char *own = getenv("LC_ALL");
@@ -32,5 +32,5 @@ int git_exec(const struct git_repo *repo, const struct strv *args, const char *i
     for (size_t i = 0; i < args->n; i++)
         strv_push(&argv, args->v[i]);
     (void)execvpe("git", argv.v, env.v);
-    return cli_fail(EXIT_ENV, "git could not be run: %s", strerror(errno));
+    return cli_fail(EXIT_ENV, "cannot run git: %s", strerror(errno));
 }

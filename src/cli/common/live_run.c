@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
+enum { ANSWER_MS = 10000, END_MS = 10000, POLL_MS = 20 };
 
 static bool is_alive(const char *dir)
 {
@@ -20,35 +20,36 @@ static bool is_alive(const char *dir)
     return run_folder_lock(dir, &lock, NULL) == 0 && lock < 0;
 }
 
-struct finder {
+struct live_runs {
     const struct lookup *look;
-    char *id; /* of the newest one that goes on */
+    char *id; /* of the newest live run */
     char *other;
 };
 
-static bool take_alive(void *ctx, const struct store_run *run)
+static bool add_live_run(void *ctx, const struct store_run *run)
 {
-    struct finder *f = ctx;
-    autofree char *dir = run_path(f->look->state_dir, run->id);
+    struct live_runs *found = ctx;
+    autofree char *dir = run_path(found->look->state_dir, run->id);
     if (strcmp(run->state, "running") != 0 || !is_alive(dir))
         return true;
-    if (f->id)
-        f->other = mem_str(run->id);
+    if (found->id)
+        found->other = mem_str(run->id);
     else
-        f->id = mem_str(run->id);
-    return !f->other;
+        found->id = mem_str(run->id);
+    return !found->other;
 }
 
-static int find_only(struct lookup *look, char **ret_id)
+static int find_only_live(struct lookup *look, char **ret_id)
 {
-    struct finder f = {.look = look};
+    struct live_runs found = {.look = look};
     struct err err = {0};
-    int rc = store_each_run(look->store, take_alive, &f, &err);
-    autofree char *id = f.id, *other = f.other;
+    int rc = store_each_run(look->store, add_live_run, &found, &err);
+    autofree char *id = found.id, *other = found.other;
     if (rc)
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (other)
-        return cli_fail(EXIT_USAGE, "several runs are going on: say --run %s or --run %s", id,
+        return cli_fail(EXIT_USAGE,
+                        "several runs are running: choose one with --run %s or --run %s", id,
                         other);
     *ret_id = steal_ptr(id);
     return EXIT_OK;
@@ -67,7 +68,7 @@ int live_run_find(struct lookup *look, const char *word, char **ret_id, char **r
 {
     char *id = NULL;
     *ret_id = *ret_dir = NULL;
-    int code = word ? find_named(look, word, &id) : find_only(look, &id);
+    int code = word ? find_named(look, word, &id) : find_only_live(look, &id);
     autofree char *dir = id ? run_path(look->state_dir, id) : NULL;
     *ret_id = id;
     if (dir && is_alive(dir))
@@ -83,14 +84,14 @@ static int print_answer(const struct buf *text)
     return cli_print(out.s, out.len);
 }
 
-/* Where it does not go on, the newest one is what was meant. */
-static int fail_dead(struct lookup *look, const char *id, const char *instead)
+/* Without a live run, the user meant the newest one. */
+static int fail_not_running(struct lookup *look, const char *id, const char *instead)
 {
     autoreport struct report r = {0};
     int code = id ? EXIT_OK : lookup_run(look, NULL, &r);
     if (code != EXIT_OK)
         return code;
-    return cli_fail(EXIT_USAGE, "run %s is not going on: %s", id ? id : r.row.id, instead);
+    return cli_fail(EXIT_USAGE, "run %s is not running: %s", id ? id : r.row.id, instead);
 }
 
 int live_run_ask(const char *word, const struct node *request, const char *instead)
@@ -106,17 +107,17 @@ int live_run_ask(const char *word, const struct node *request, const char *inste
     if (code != EXIT_OK)
         return code;
     if (!dir)
-        return fail_dead(&look, id, instead);
+        return fail_not_running(&look, id, instead);
     if (control_call(dir, request, &done, &text, &err))
-        return err.code == ERR_INPUT ? fail_dead(&look, id, instead)
+        return err.code == ERR_INPUT ? fail_not_running(&look, id, instead)
                                      : cli_fail(EXIT_ENV, "%s", err.msg);
     return done ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
 }
 
-/* One that is about to end needs a moment for that. */
+/* Waits until the run has ended, and takes its lock. */
 static bool wait_for_end(const char *dir, int64_t ms, int *ret_lock)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    const struct timespec pause = {.tv_nsec = POLL_MS * 1000000};
     int64_t end = clock_mono() + ms;
     while (run_folder_lock(dir, ret_lock, NULL) || *ret_lock < 0) {
         if (clock_mono() >= end)
@@ -126,13 +127,13 @@ static bool wait_for_end(const char *dir, int64_t ms, int *ret_lock)
     return true;
 }
 
-/* It said yes, or no, or nothing. */
-static int tell_answer(const struct node *answer, const struct err *err)
+/* Prints the answer of the run, or why there is none. */
+static int print_answer_of(const struct node *answer, const struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (!answer)
         return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s",
-                        err->code ? err->msg : "the run's answer cannot be read");
+                        err->code ? err->msg : "cannot read the run's answer");
     buf_addstr(&text, node_new_string(answer, "text", ""));
     return control_says(answer, "ok") ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
 }
@@ -142,21 +143,20 @@ bool live_run_try(const char *dir, const struct node *request, int *ret_lock, in
     const struct node *answer = NULL;
     struct arena a = {0};
     struct err err = {0};
-    int rc = control_ask(dir, request, PATIENCE_MS, &a, &answer, &err);
-    bool ends = rc || control_says(answer, "ends");
-    bool ended = ends && wait_for_end(dir, err.code == ERR_INPUT ? 0 : END_MS, ret_lock);
+    int rc = control_ask(dir, request, ANSWER_MS, &a, &answer, &err);
+    bool ending = rc || control_says(answer, "ends");
+    bool ended = ending && wait_for_end(dir, err.code == ERR_INPUT ? 0 : END_MS, ret_lock);
     if (!ended)
-        *ret_code = tell_answer(answer, &err);
+        *ret_code = print_answer_of(answer, &err);
     arena_done(&a);
     return !ended;
 }
 
-/* Several that go on are none that was meant. */
 bool live_run_only(struct lookup *look, char **ret_id, char **ret_dir)
 {
-    struct finder f = {.look = look};
-    int rc = store_each_run(look->store, take_alive, &f, NULL);
-    autofree char *id = f.id, *other = f.other;
+    struct live_runs found = {.look = look};
+    int rc = store_each_run(look->store, add_live_run, &found, NULL);
+    autofree char *id = found.id, *other = found.other;
     if (rc || !id || other)
         return false;
     *ret_dir = run_path(look->state_dir, id);

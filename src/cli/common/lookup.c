@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Outside a repository the state is in a folder of the project's, here or above. */
+/* Outside a repository, we look for the project's .anabranch folder here and in parent folders. */
 static char *find_state_dir(void)
 {
     autofree char *at = realpath(".", NULL);
@@ -23,7 +23,7 @@ static char *find_state_dir(void)
     return mem_str(".anabranch");
 }
 
-static int lookup_place(struct lookup *look, struct err *err)
+static int open_repo(struct lookup *look, struct err *err)
 {
     *look = (struct lookup){0};
     if (git_open(&look->repo, ".", err))
@@ -42,12 +42,12 @@ int lookup_with_its_git(struct git_repo *repo, struct err *err)
 {
     autofree char *last = git_frozen_last(repo);
     autostrv struct strv news = {0};
-    bool there;
+    bool found;
     if (!last)
         return 0;
-    if (git_frozen_use(repo, last, NULL, &there, err))
+    if (git_frozen_use(repo, last, NULL, &found, err))
         return -1;
-    if (there)
+    if (found)
         git_frozen_news(repo, last, &news);
     for (size_t i = 0; i < news.n; i++)
         (void)fprintf(
@@ -61,14 +61,14 @@ int lookup_with_its_git(struct git_repo *repo, struct err *err)
 bool lookup_is_there(void)
 {
     autolook struct lookup look;
-    return lookup_place(&look, NULL) == 0 && has_runs(&look);
+    return open_repo(&look, NULL) == 0 && has_runs(&look);
 }
 
-int lookup_open_mended(struct lookup *look, bool mends)
+int lookup_open_mended(struct lookup *look, bool repairs)
 {
     struct err err = {0};
-    if (lookup_place(look, &err) || lookup_with_its_git(&look->repo, &err) ||
-        store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
+    if (open_repo(look, &err) || lookup_with_its_git(&look->repo, &err) ||
+        store_open(&look->store, look->state_dir, repairs && has_runs(look), &err))
         return cli_fail_by(&err);
     if (store_notice(look->store))
         (void)fprintf(stderr, "anabranch: %s\n", store_notice(look->store));
@@ -83,7 +83,7 @@ int lookup_open(struct lookup *look)
 int lookup_find(struct lookup *look)
 {
     struct err err = {0};
-    if (lookup_place(look, &err))
+    if (open_repo(look, &err))
         return cli_fail_by(&err);
     if (store_open(&look->store, look->state_dir, false, &err) && err.code != ERR_INPUT)
         return cli_fail_by(&err);
@@ -97,9 +97,7 @@ void lookup_close(struct lookup *look)
     free(look->state_dir);
 }
 
-/* --- runs --------------------------------------------------------------------------------- */
-
-static bool take_id(void *ctx, const struct store_run *run)
+static bool add_run_id(void *ctx, const struct store_run *run)
 {
     strv_push(ctx, run->id);
     return true;
@@ -113,7 +111,7 @@ static int fail_no_run(const struct strv *ids, const char *word)
     return cli_fail(EXIT_USAGE, "there is no run '%s'; 'anabranch history' lists them", word);
 }
 
-/* ids are the newest first. */
+/* ids: newest first. */
 static int choose_run(const struct strv *ids, const char *word, const char **ret)
 {
     *ret = NULL;
@@ -138,15 +136,13 @@ int lookup_run(struct lookup *look, const char *word, struct report *ret)
     autostrv struct strv ids = {0};
     const char *id;
     struct err err = {0};
-    if (store_each_run(look->store, take_id, &ids, &err))
+    if (store_each_run(look->store, add_run_id, &ids, &err))
         return cli_fail_by(&err);
     int code = choose_run(&ids, word, &id);
     if (code != EXIT_OK)
         return code;
     return report_load(ret, look->store, look->state_dir, id, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
-
-/* --- tasks -------------------------------------------------------------------------------- */
 
 int lookup_task(const struct report *r, const char *id, const struct report_task **ret)
 {

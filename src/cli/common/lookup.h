@@ -1,6 +1,6 @@
 /*
- * struct lookup: the way of the commands that look back to what was run here, from whatever folder
- * of the repository or of its worktrees they are called in.
+ * struct lookup: opens the store of the repository, for commands that show earlier runs. It works
+ * in every folder of the repository and of its worktrees.
  */
 #ifndef CLI_COMMON_LOOKUP_H
 #define CLI_COMMON_LOOKUP_H
@@ -11,35 +11,33 @@
 #include "view/report/report.h"
 
 struct lookup {
-    struct git_repo repo; /* root is NULL where there is none */
+    struct git_repo repo; /* root is NULL outside a repository */
     char *state_dir;
     struct store *store;
 };
 
-/* From now on our gits use the configuration of the run that began last
- * (git/config/frozen_config.h): agents may have named programs in the present one, of which the
- * user is told. lookup_open() does this as well.
- */
+/* Makes our gits use the configuration of the newest run (git/config/frozen_config.h), because
+ * agents may have put programs into the present configuration. We warn the user about such
+ * programs. lookup_open() does this too. */
 int lookup_with_its_git(struct git_repo *repo, struct err *err);
 
-/* All return EXIT_OK; or EXIT_USAGE or EXIT_ENV, and have said why. */
+/* All return EXIT_OK; or print why not and return EXIT_USAGE or EXIT_ENV. */
 int lookup_open(struct lookup *look);
-int lookup_find(struct lookup *look); /* the same, but there may be no store: it is NULL then */
+int lookup_find(struct lookup *look); /* the same, but without a store it leaves `store` NULL */
 
-bool lookup_is_there(void); /* whether anything was ever run here; says nothing */
+bool lookup_is_there(void); /* true if anything was ever run here; prints nothing */
 
-/* The same; where it may write (mends), a store that is damaged or lost is made anew first, from
- * what is left of the runs. */
-int lookup_open_mended(struct lookup *look, bool mends);
+/* The same. With `repairs` we may write: if the store is damaged or lost, we first make a new one
+ * from the folders of the runs. */
+int lookup_open_mended(struct lookup *look, bool repairs);
 void lookup_close(struct lookup *look);
 #define autolook own_cleanup(lookup_close)
 
-/* The run that a word stands for: its id, the beginning of one, or "last" (NULL too) for the
- * newest.
- */
+/* Loads the run that `word` names: its id, the beginning of its id, or "last" or NULL for the
+ * newest. */
 int lookup_run(struct lookup *look, const char *word, struct report *ret);
 
-/* A task of a run, by its id. */
+/* Finds a task of a run by its id. */
 int lookup_task(const struct report *r, const char *id, const struct report_task **ret);
 
 #endif

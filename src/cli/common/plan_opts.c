@@ -67,12 +67,12 @@ void plan_print_problems(const struct problems *ps)
                    color_on(stderr, p->severity == PROBLEM_ERROR ? COLOR_RED : COLOR_YELLOW));
         size_t start = text.len;
         problem_format(ps, p, &text);
-        /* Colour ends with the line that the eye looks for; the hint stays plain. */
+        /* Only the first line has a colour; the hint has none. */
         autofree char *rest = mem_str(strchr(text.s + start, '\n'));
         buf_cut(&text, text.len - strlen(rest));
         buf_addf(&text, "%s%s", color_on(stderr, COLOR_NONE), rest);
     }
     if (ps->errors)
         add_count(&text, ps);
-    (void)fwrite(text.s, 1, text.len, stderr); /* there is nobody left to tell if that fails */
+    (void)fwrite(text.s, 1, text.len, stderr); /* we could not report a failure */
 }

@@ -1,5 +1,5 @@
 /*
- * What every command that reads a plan has in common: its options, and how problems are shown.
+ * The options of every command that reads a plan, and how we print problems of plans.
  */
 #ifndef CLI_COMMON_PLAN_OPTS_H
 #define CLI_COMMON_PLAN_OPTS_H
@@ -18,7 +18,7 @@ struct plan_opts {
 
 extern const char *const plan_syntaxes[];
 
-/* The two options, for a struct whose first member is a struct plan_opts. */
+/* Both options, for a struct whose first member is a struct plan_opts. */
 #define PLAN_OPTS                                                                                  \
     {"syntax",                                                                                     \
      0,                                                                                            \
@@ -26,23 +26,24 @@ extern const char *const plan_syntaxes[];
      offsetof(struct plan_opts, syntax),                                                           \
      "SYNTAX",                                                                                     \
      plan_syntaxes,                                                                                \
-     "Read the plan as this, whatever its name says"},                                             \
+     "Read the plan in this syntax, whatever the ending of its name"},                             \
     {                                                                                              \
         "max-size", 0, OPT_COUNT, offsetof(struct plan_opts, max_size), "SIZE", NULL,              \
             "Read plans up to this size (4MiB)"                                                    \
     }
 
-extern const struct arg plan_args[]; /* PLAN alone */
+extern const struct arg plan_args[]; /* only PLAN */
 
 struct doc_options plan_doc_options(const struct plan_opts *opts);
 
-/* Marks the tasks of a comma-separated list, --only; -1, told, where there is none of that name. */
+/* Marks the tasks of a comma-separated list (--only). Prints why and returns -1 if a task does not
+ * exist. */
 int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted);
 
-/* The engine of --engine; -1, told, where there is none of that name. */
+/* Finds the engine of --engine. Prints why and returns -1 if it does not exist. */
 int plan_find_engine(const char *name, enum engine *ret);
 
-/* Prints all problems on standard error, and how many there were. */
+/* Prints all problems on standard error, and their number. */
 void plan_print_problems(const struct problems *ps);
 
 #endif

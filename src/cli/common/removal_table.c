@@ -52,7 +52,7 @@ void removal_tell(struct removals *r, enum clean_action action, const struct buf
 static int print_sum(const struct removals *r)
 {
     autobuf struct buf out = BUF_INIT;
-    buf_addstr(&out, "In all ");
+    buf_addstr(&out, "Total: ");
     add_bytes(r->bytes, r->partial, &out);
     buf_addstr(&out, " on the disk.\n");
     return cli_print(out.s, out.len);

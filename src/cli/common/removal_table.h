@@ -1,5 +1,5 @@
 /*
- * What commands show that take things away: what became of each, and how it went on the whole.
+ * The output of commands that remove things: the result of each removal, and the total.
  */
 #ifndef CLI_COMMON_REMOVAL_TABLE_H
 #define CLI_COMMON_REMOVAL_TABLE_H
@@ -14,23 +14,23 @@
 struct removals {
     bool dry_run, json;
     size_t count[CLEAN_DELETING + 1];
-    int64_t bytes; /* that go with what was removed */
-    bool partial;  /* it is more */
-    int code;      /* of what could not be printed */
+    int64_t bytes; /* size of the removed things */
+    bool partial;  /* the real size is larger */
+    int code;      /* the exit code of a failed print */
 };
 
 const char *removal_word(const struct removals *r, enum clean_action action);
 
-/* Appends the word as a column, in its colour. */
+/* Appends the word as a coloured column. */
 void removal_add_word(const struct removals *r, enum clean_action action, struct buf *out);
 
-/* Prints what was put together of one, and counts it. */
+/* Prints the line of one removal, and counts it. */
 void removal_tell(struct removals *r, enum clean_action action, const struct buf *text);
 
-/* Appends what goes from the disk with a thing that is removed, and adds it to the rest. */
+/* Appends the disk space of a removed thing, and adds it to the total. */
 void removal_add_bytes(struct removals *r, const struct clean_item *item, struct buf *out);
 
-/* The exit code; `none` is printed where there was nothing at all. */
+/* Prints the total, or `none` if there was nothing to remove. Returns the exit code. */
 int removals_end(const struct removals *r, const char *none);
 
 #endif

@@ -73,7 +73,7 @@ static void end(struct buf *out, const char *otherwise)
 
 static void add_value(struct buf *out, const char *command, const struct opt *opt)
 {
-    if (opt->kind == OPT_FLAG || opt->kind == OPT_WAY) /* the next word is no value */
+    if (opt->kind == OPT_FLAG || opt->kind == OPT_OPTIONAL_CHOICE) /* the next word is no value */
         return;
     buf_addf(out, "    %s:--%s", command, opt->name);
     if (opt->letter)
@@ -121,7 +121,7 @@ static void add_options(struct buf *out)
 
 static void add_argument(struct buf *out, const struct command *cmd, const struct arg *arg)
 {
-    if (arg->parallel_for)
+    if (arg->repeatable)
         buf_addf(out, "    %s:*) words='", cmd->name);
     else
         buf_addf(out, "    %s:%zu) words='", cmd->name, (size_t)(arg - cmd->args));

@@ -64,7 +64,7 @@ static void add_opt(struct buf *out, const char *command, const struct opt *opt)
     buf_addf(out, " -l %s", opt->name);
     if (opt->letter)
         buf_addf(out, " -s %c", opt->letter);
-    if (opt->kind != OPT_FLAG && opt->kind != OPT_WAY)
+    if (opt->kind != OPT_FLAG && opt->kind != OPT_OPTIONAL_CHOICE)
         buf_addstr(out, opt->kind == OPT_STRING || opt->kind == OPT_LIST ? " -r -F" : " -x");
     if (opt->choices) {
         buf_addstr(out, " -a '");

@@ -44,7 +44,7 @@ static void add_commands(struct buf *out)
 
 static void add_value(struct buf *out, const struct opt *opt)
 {
-    buf_addf(out, "%s:%s:", opt->kind == OPT_WAY ? ":" : "", opt->arg);
+    buf_addf(out, "%s:%s:", opt->kind == OPT_OPTIONAL_CHOICE ? ":" : "", opt->arg);
     if (opt->choices) {
         buf_addch(out, '(');
         options_add_words(out, opt->choices, " ", " ");
@@ -68,7 +68,7 @@ static void add_opt(struct buf *out, const struct opt *opt)
         buf_addf(out, "'(-%c --%s)'{-%c%s,--%s%s}'[", c, name, c, value ? "+" : "", name,
                  value ? "=" : "");
     else
-        buf_addf(out, "'--%s%s[", name, opt->kind == OPT_WAY ? "=-" : value ? "=" : "");
+        buf_addf(out, "'--%s%s[", name, opt->kind == OPT_OPTIONAL_CHOICE ? "=-" : value ? "=" : "");
     add_text(out, opt->help);
     buf_addch(out, ']');
     if (value)
@@ -86,7 +86,7 @@ static void add_opts(struct buf *out, const struct command *cmd)
 static void add_arg(struct buf *out, const struct arg *arg)
 {
     const char *optional = arg->optional ? ":" : "";
-    buf_addf(out, NEXT "'%s:%s%s:", arg->parallel_for ? "*" : "", optional, arg->name);
+    buf_addf(out, NEXT "'%s:%s%s:", arg->repeatable ? "*" : "", optional, arg->name);
     if (arg->file) {
         buf_addstr(out, "_files'");
         return;

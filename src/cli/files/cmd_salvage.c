@@ -358,7 +358,7 @@ static const struct arg args[] = {
      .help = "RUN/TASK/ATTEMPT as listed, or a part of it that no other has; with restore, a "
              "folder to make behind it; with drop, one or more whole ones",
      .optional = true,
-     .parallel_for = true},
+     .repeatable = true},
     {0},
 };
 

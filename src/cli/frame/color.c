@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum color_when wanted_when = COLOR_AUTO;
+static enum color_when color_when = COLOR_AUTO;
 
 static const char *const sequences[COLOR_COUNT_] = {
     [COLOR_NONE] = "\033[0m", [COLOR_BOLD] = "\033[1m",   [COLOR_DIM] = "\033[2m",
@@ -13,7 +13,7 @@ static const char *const sequences[COLOR_COUNT_] = {
 
 void color_set(enum color_when when)
 {
-    wanted_when = when;
+    color_when = when;
 }
 
 static bool environment_allows(void)
@@ -25,8 +25,8 @@ static bool environment_allows(void)
 
 bool color_wanted(FILE *stream)
 {
-    if (wanted_when != COLOR_AUTO)
-        return wanted_when == COLOR_ALWAYS;
+    if (color_when != COLOR_AUTO)
+        return color_when == COLOR_ALWAYS;
     return environment_allows() && isatty(fileno(stream));
 }
 

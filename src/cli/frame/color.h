@@ -1,5 +1,6 @@
 /*
- * Colour, where it is wanted: a terminal that is not dumb, no NO_COLOR, or --color=always.
+ * Colours. We use them on a terminal that is not dumb, unless NO_COLOR is set; --color decides
+ * otherwise.
  */
 #ifndef CLI_FRAME_COLOR_H
 #define CLI_FRAME_COLOR_H
@@ -22,7 +23,8 @@ enum color {
 void color_set(enum color_when when);
 bool color_wanted(FILE *stream);
 
-/* The escape sequence that switches to a colour (COLOR_NONE: back), or "" where none is wanted. */
+/* Returns the escape sequence that switches to a colour (COLOR_NONE: to normal), or "" if we use no
+ * colours. */
 const char *color_on(FILE *stream, enum color color);
 
 #endif

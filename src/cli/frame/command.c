@@ -77,8 +77,8 @@ static bool is_minus_number(const char *word)
     return word[0] == '-' && word[1] && strspn(word + 1, "0123456789") == strlen(word + 1);
 }
 
-/* The same words, with negative numbers behind a "--", where they are no options. */
-static char **numbers_last(int *argc, char **argv)
+/* Moves negative numbers behind a "--", so that the parser does not read them as options. */
+static char **move_numbers_last(int *argc, char **argv)
 {
     VEC(char *) words = {0}, numbers = {0};
     for (int i = 0; i < *argc; i++) {
@@ -100,9 +100,9 @@ static char **numbers_last(int *argc, char **argv)
 static int run_command(const struct command *cmd, int argc, char **argv,
                        struct common_options *common)
 {
-    autofree char **sorted = cmd->minus_numbers ? numbers_last(&argc, argv) : NULL;
+    autofree char **sorted = cmd->negative_numbers ? move_numbers_last(&argc, argv) : NULL;
     argv = sorted ? sorted : argv;
-    autofree void *values = mem_alloc(cmd->options_size + 1); /* may be none */
+    autofree void *values = mem_alloc(cmd->options_size + 1); /* there may be no options */
     int code = run_parsed(cmd, argc, argv, values, common);
     options_done(cmd, values);
     return code;

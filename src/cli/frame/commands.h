@@ -56,14 +56,14 @@ extern const struct command cmd_warden;
 extern const struct command cmd_warm;
 extern const struct command cmd_workers;
 
-/* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
+/* Returns the next command that is not hidden, and NULL after the last. Start with *i = 0. */
 const struct command *cli_next(size_t *i);
 
-/* Pages that `anabranch help` knows besides the commands, NULL at the end. */
+/* Topics of `anabranch help` that are not commands, NULL at the end. */
 extern const char *const cli_topics[];
 
-/* Says that there is no such command (or, where topics may be named as well, topic), with the one
- * that was probably meant; returns EXIT_USAGE. */
+/* Prints that there is no such command (with `topics`: or topic), and suggests the nearest name.
+ * Returns EXIT_USAGE. */
 int cli_unknown(const char *name, bool topics);
 
 #endif

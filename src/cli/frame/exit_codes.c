@@ -1,12 +1,13 @@
 #include "cli/frame/cli.h"
 
 const struct exit_meaning cli_exit_codes[] = {
-    {EXIT_OK, "All is well"},
+    {EXIT_OK, "Success"},
     {EXIT_TASK,
-     "Some task failed or was skipped, or a thread left what it owns or did not converge"},
+     "Some task failed or was skipped, or a thread changed paths that it does not own or did not "
+     "converge"},
     {EXIT_USAGE, "The command line or the plan is wrong; nothing was changed"},
-    {EXIT_ENV, "The machine, a file or another program did not do its part"},
-    {EXIT_CONFLICT, "A conflict was left for a person, or the checkout could not follow"},
+    {EXIT_ENV, "The machine, a file or another program failed"},
+    {EXIT_CONFLICT, "A person must resolve a conflict, or the checkout could not follow"},
     {EXIT_SIGHUP, "Stopped by SIGHUP"},
     {EXIT_SIGINT, "Stopped by SIGINT (Ctrl-C)"},
     {EXIT_SIGTERM, "Stopped by SIGTERM"},

@@ -20,10 +20,10 @@ static void add_words_entry(struct page *page, const char *label, const char *he
     page_add_entry(page, label, text.s);
 }
 
-/* What stands between an option and its value. */
-static const char *value_mark(const struct opt *opt)
+/* The text between an option and its value. */
+static const char *value_prefix(const struct opt *opt)
 {
-    return opt->kind == OPT_WAY ? "[=" : opt->arg ? " " : "";
+    return opt->kind == OPT_OPTIONAL_CHOICE ? "[=" : opt->arg ? " " : "";
 }
 
 void help_usage_words(const struct command *cmd, struct strv *out)
@@ -34,11 +34,11 @@ void help_usage_words(const struct command *cmd, struct strv *out)
     }
     strv_push(out, cmd->name);
     for (const struct opt *o = cmd->opts; o && o->name; o++)
-        strv_pushf(out, "[--%s%s%s%s]%s", o->name, value_mark(o), o->arg ? o->arg : "",
-                   o->kind == OPT_WAY ? "]" : "", o->kind == OPT_LIST ? "..." : "");
+        strv_pushf(out, "[--%s%s%s%s]%s", o->name, value_prefix(o), o->arg ? o->arg : "",
+                   o->kind == OPT_OPTIONAL_CHOICE ? "]" : "", o->kind == OPT_LIST ? "..." : "");
     for (const struct arg *a = cmd->args; a && a->name; a++)
         strv_pushf(out, "%s%s%s%s", a->optional ? "[" : "", a->name, a->optional ? "]" : "",
-                   a->parallel_for ? "..." : "");
+                   a->repeatable ? "..." : "");
 }
 
 static void add_usage(struct page *page, const struct command *cmd)
@@ -67,8 +67,8 @@ static void add_args(struct page *page, const struct command *cmd)
 static char *opt_label(const struct opt *opt)
 {
     const char letter[] = {'-', opt->letter, ',', '\0'};
-    return mem_printf("%s --%s%s%s%s", opt->letter ? letter : "   ", opt->name, value_mark(opt),
-                      opt->arg ? opt->arg : "", opt->kind == OPT_WAY ? "]" : "");
+    return mem_printf("%s --%s%s%s%s", opt->letter ? letter : "   ", opt->name, value_prefix(opt),
+                      opt->arg ? opt->arg : "", opt->kind == OPT_OPTIONAL_CHOICE ? "]" : "");
 }
 
 static void add_opts(struct page *page, const struct command *cmd)
@@ -119,7 +119,7 @@ static void add_exit_code(struct page *page, const struct exit_meaning *m)
     page_add_entry(page, label, m->meaning);
 }
 
-static bool ends_with(const struct command *cmd, enum exit_code code)
+static bool has_exit_code(const struct command *cmd, enum exit_code code)
 {
     const enum exit_code *exits = cmd->exits;
     while (*exits != code && *exits != EXIT_OK)
@@ -132,9 +132,9 @@ static void add_exit_codes(struct page *page, const struct command *cmd)
     if (cmd && !cmd->exits)
         return;
     page_add_heading(page, "Exit codes");
-    page_measure(page, "130"); /* the widest */
+    page_measure(page, "130"); /* the widest label */
     for (const struct exit_meaning *m = cli_exit_codes; m->meaning; m++) {
-        if (!cmd || ends_with(cmd, m->code))
+        if (!cmd || has_exit_code(cmd, m->code))
             add_exit_code(page, m);
     }
 }
@@ -159,10 +159,10 @@ static void add_commands(struct page *page)
 static int help_program(void)
 {
     static const char intro[] =
-        "anabranch sends coding agents down their own branches of one git repository, and brings "
-        "every one of them back.";
-    static const char more[] = "'anabranch help COMMAND' explains a command, 'anabranch help "
-                               "exit-codes' what the exit codes mean.";
+        "anabranch runs coding agents side by side on one git repository, each on its own branch, "
+        "and lands their results.";
+    static const char more[] = "'anabranch help COMMAND' explains a command; 'anabranch help "
+                               "exit-codes' explains the exit codes.";
     autopage struct page page;
     page_init(&page);
     page_add_text(&page, intro, 0);

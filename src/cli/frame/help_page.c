@@ -12,7 +12,7 @@
 enum {
     WIDTH_MIN = 40,
     WIDTH_MAX = 80,
-    LABEL_MAX = 24, /* a wider label has its text on the next line */
+    LABEL_MAX = 24, /* the text of a wider label begins on the next line */
 };
 
 static size_t page_width(void)

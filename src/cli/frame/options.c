@@ -17,7 +17,7 @@ const struct opt cli_common_opts[] = {
      .offset = offsetof(struct common_options, color),
      .arg = "WHEN",
      .choices = color_words,
-     .help = "Colour what is printed"},
+     .help = "Use colours in the output"},
     {.name = "help",
      .letter = 'h',
      .kind = OPT_FLAG,
@@ -90,11 +90,12 @@ static void parser_init(struct parser *p, const struct command *cmd)
     const struct opt *opt;
     for (size_t i = 0; (opt = options_at(cmd, i)); i++) {
         bool value = opt->kind != OPT_FLAG;
-        vec_push(&p->longs, (struct option){.name = opt->name,
-                                            .has_arg = opt->kind == OPT_WAY ? optional_argument
-                                                       : value              ? required_argument
-                                                                            : no_argument,
-                                            .val = LONG_BASE + (int)i});
+        vec_push(&p->longs,
+                 (struct option){.name = opt->name,
+                                 .has_arg = opt->kind == OPT_OPTIONAL_CHOICE ? optional_argument
+                                            : value                          ? required_argument
+                                                                             : no_argument,
+                                 .val = LONG_BASE + (int)i});
         vec_push(&p->names, opt->name);
         if (opt->letter)
             buf_addf(&p->letters, "%c%s", opt->letter, value ? ":" : "");
@@ -102,7 +103,7 @@ static void parser_init(struct parser *p, const struct command *cmd)
     vec_push(&p->longs, (struct option){0});
 }
 
-static const struct opt *opt_of(const struct parser *p, int val)
+static const struct opt *find_opt(const struct parser *p, int val)
 {
     if (val >= LONG_BASE)
         return options_at(p->cmd, (size_t)(val - LONG_BASE));
@@ -114,7 +115,7 @@ static const struct opt *opt_of(const struct parser *p, int val)
     return NULL;
 }
 
-static const char *owner(const struct parser *p)
+static const char *owner_name(const struct parser *p)
 {
     return p->cmd ? p->cmd->name : "anabranch";
 }
@@ -123,13 +124,12 @@ static int fail_unknown(const struct parser *p, const char *given, const char *m
                         struct err *err)
 {
     if (!meant)
-        return err_set(err, ERR_INPUT, "'%s' is not an option of %s", given, owner(p));
+        return err_set(err, ERR_INPUT, "'%s' is not an option of %s", given, owner_name(p));
     return err_set(err, ERR_INPUT, "'%s' is not an option of %s; did you mean '--%s'?", given,
-                   owner(p), meant);
+                   owner_name(p), meant);
 }
 
-/* word is a long option that getopt_long did not take: it is the beginning of several, or of none.
- */
+/* getopt_long refused this long option: it is the beginning of several names, or of none. */
 static int fail_long(const struct parser *p, const char *word, struct err *err)
 {
     autofree char *given = mem_dup(word, strcspn(word, "="));
@@ -151,7 +151,7 @@ static int fail_long(const struct parser *p, const char *word, struct err *err)
     return -1;
 }
 
-/* A letter that is no option. Behind it may be a long option that was written with one dash. */
+/* getopt_long refused this letter. The user may have written a long option with one dash. */
 static int fail_letter(const struct parser *p, int letter, char **argv, struct err *err)
 {
     for (char **word = argv + 1; *word && strcmp(*word, "--") != 0; word++) {
@@ -164,26 +164,26 @@ static int fail_letter(const struct parser *p, int letter, char **argv, struct e
     return fail_unknown(p, given, NULL, err);
 }
 
-static int fail_refused(const struct parser *p, int val, char **argv, struct err *err)
+static int fail_option(const struct parser *p, int val, char **argv, struct err *err)
 {
     if (val == 0)
         return fail_long(p, argv[optind - 1], err);
     if (val < LONG_BASE)
         return fail_letter(p, val, argv, err);
-    return err_set(err, ERR_INPUT, "option '--%s' takes no value", opt_of(p, val)->name);
+    return err_set(err, ERR_INPUT, "option '--%s' takes no value", find_opt(p, val)->name);
 }
 
-static int fail_missing(const struct opt *opt, struct err *err)
+static int fail_missing_value(const struct opt *opt, struct err *err)
 {
     if (!opt->choices)
-        return err_set(err, ERR_INPUT, "option '--%s' wants a value: %s", opt->name, opt->arg);
+        return err_set(err, ERR_INPUT, "option '--%s' needs a value: %s", opt->name, opt->arg);
     autobuf struct buf words = BUF_INIT;
     options_add_words(&words, opt->choices, ", ", " or ");
-    return err_set(err, ERR_INPUT, "option '--%s' wants a value: %s", opt->name, words.s);
+    return err_set(err, ERR_INPUT, "option '--%s' needs a value: %s", opt->name, words.s);
 }
 
-/* The place of word among the choices, or -1; what is the name of the option or argument. */
-static int find_choice(const char *const *choices, const char *word, const char *what,
+/* Returns the index of word among the choices, or -1. owner names the option or argument. */
+static int find_choice(const char *const *choices, const char *word, const char *owner,
                        struct err *err)
 {
     size_t n = 0;
@@ -193,18 +193,18 @@ static int find_choice(const char *const *choices, const char *word, const char 
     }
     const char *meant = text_nearest(word, choices, n);
     if (meant)
-        return err_set(err, ERR_INPUT, "'%s' is not a value of %s; did you mean '%s'?", word, what,
+        return err_set(err, ERR_INPUT, "'%s' is not a value of %s; did you mean '%s'?", word, owner,
                        meant);
     autobuf struct buf words = BUF_INIT;
     options_add_words(&words, choices, ", ", " or ");
-    return err_set(err, ERR_INPUT, "'%s' is not a value of %s, which takes %s", word, what,
+    return err_set(err, ERR_INPUT, "'%s' is not a value of %s, which takes %s", word, owner,
                    words.s);
 }
 
 static int set_choice(const struct opt *opt, const char *word, int *place, struct err *err)
 {
-    autofree char *what = mem_printf("'--%s'", opt->name);
-    int choice = word ? find_choice(opt->choices, word, what, err) : 1;
+    autofree char *owner = mem_printf("'--%s'", opt->name);
+    int choice = word ? find_choice(opt->choices, word, owner, err) : 1;
     if (choice < 0)
         return -1;
     *place = choice;
@@ -231,7 +231,7 @@ static int set_value(const struct opt *opt, const char *word, void *place, struc
         *(const char **)place = word;
         return 0;
     case OPT_CHOICE:
-    case OPT_WAY:
+    case OPT_OPTIONAL_CHOICE:
         return set_choice(opt, word, place, err);
     case OPT_COUNT:
         return set_count(opt, word, place, err);
@@ -242,24 +242,24 @@ static int set_value(const struct opt *opt, const char *word, void *place, struc
     return -1;
 }
 
-static bool is_own(const struct command *cmd, const struct opt *opt)
+static bool is_command_opt(const struct command *cmd, const struct opt *opt)
 {
     return cmd && opt >= cmd->opts && opt < cmd->opts + opt_count(cmd->opts);
 }
 
-static int parse(const struct parser *p, int argc, char **argv, void *values,
-                 struct common_options *common, struct err *err)
+static int parse_options(const struct parser *p, int argc, char **argv, void *values,
+                         struct common_options *common, struct err *err)
 {
     opterr = 0;
-    optind = 0; /* begins anew, whatever was read before */
+    optind = 0; /* reset getopt, which may have been used before */
     int val;
     while ((val = getopt_long(argc, argv, p->letters.s, p->longs.v, NULL)) != -1) {
         if (val == '?')
-            return fail_refused(p, optopt, argv, err);
+            return fail_option(p, optopt, argv, err);
         if (val == ':')
-            return fail_missing(opt_of(p, optopt), err);
-        const struct opt *opt = opt_of(p, val);
-        char *base = is_own(p->cmd, opt) ? values : (void *)common;
+            return fail_missing_value(find_opt(p, optopt), err);
+        const struct opt *opt = find_opt(p, val);
+        char *base = is_command_opt(p->cmd, opt) ? values : (void *)common;
         if (set_value(opt, optarg, base + opt->offset, err) < 0)
             return -1;
     }
@@ -271,7 +271,7 @@ int options_parse(const struct command *cmd, int argc, char **argv, void *values
 {
     struct parser p own_cleanup(parser_done);
     parser_init(&p, cmd);
-    if (parse(&p, argc, argv, values, common, err) < 0)
+    if (parse_options(&p, argc, argv, values, common, err) < 0)
         return -1;
     *ret_first = optind;
     return 0;
@@ -285,7 +285,7 @@ void options_done(const struct command *cmd, void *values)
     }
 }
 
-static int fail_few(const struct arg *arg, struct err *err)
+static int fail_missing_arg(const struct arg *arg, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
     if (arg->choices) {
@@ -302,12 +302,12 @@ int options_check_args(const struct command *cmd, char **argv, struct err *err)
     for (; *argv && arg && arg->name; argv++) {
         if (arg->choices && find_choice(arg->choices, *argv, arg->name, err) < 0)
             return -1;
-        repeated = arg->parallel_for;
+        repeated = arg->repeatable;
         arg += !repeated;
     }
     if (*argv)
-        return err_set(err, ERR_INPUT, "'%s' is one argument too many", *argv);
+        return err_set(err, ERR_INPUT, "unexpected argument '%s'", *argv);
     if (arg && arg->name && !arg->optional && !repeated)
-        return fail_few(arg, err);
+        return fail_missing_arg(arg, err);
     return 0;
 }

@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Opened the wrong way round, so that reading from a closed input and writing to a closed output
- * are errors still. */
+/* We open /dev/null in the wrong direction, so that reading a closed input and writing to a closed
+ * output still fail. */
 static const int closed_flags[] = {O_WRONLY, O_RDONLY, O_RDONLY};
 
 int output_begin(void)
@@ -72,16 +72,15 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-/* What could not be written is told once, though both the print and the end of the program see it.
- */
+/* We report the failure once, although cli_print() and output_end() both see it. */
 static int write_failed(void)
 {
-    static int told;
-    if (!told && errno == EPIPE)
-        told = 128 + SIGPIPE;
-    else if (!told)
-        told = cli_fail(EXIT_ENV, "cannot write to the standard output: %s", strerror(errno));
-    return told;
+    static int code;
+    if (!code && errno == EPIPE)
+        code = 128 + SIGPIPE;
+    else if (!code)
+        code = cli_fail(EXIT_ENV, "cannot write to standard output: %s", strerror(errno));
+    return code;
 }
 
 int cli_print(const char *s, size_t len)

@@ -1,5 +1,5 @@
 /*
- * struct wrap: text laid out in lines that are not wider than wanted, without trailing spaces.
+ * struct wrap: breaks text into lines of a given width, without trailing spaces.
  *
  *     struct wrap w = {.out = &b, .width = 80, .indent = 20, .column = 12};
  */
@@ -12,16 +12,15 @@
 
 struct wrap {
     struct buf *out;
-    size_t width;  /* columns of a line, of which one word may take more */
-    size_t indent; /* where lines begin */
-    size_t column; /* where the next word may begin: what the caller has written on this line */
+    size_t width;  /* columns of a line; a single longer word may exceed it */
+    size_t indent; /* the first column of each line */
+    size_t column; /* the columns that the caller has already written on this line */
 };
 
-/* Adds one word, which may hold spaces, with a space or a new line before it. */
+/* Adds one word, which may contain spaces, after a space or on a new line. */
 void wrap_word(struct wrap *w, const char *s, size_t len);
 
-/* Adds the words of a text. Empty lines in it separate paragraphs, all other white space is alike.
- */
+/* Adds the words of a text. Empty lines separate paragraphs. */
 void wrap_text(struct wrap *w, const char *text);
 
 /* Ends the line. */

@@ -103,7 +103,7 @@ static const struct arg args[] = {
     {.name = "PATTERN",
      .help = "What, besides .worktreeinclude",
      .optional = true,
-     .parallel_for = true},
+     .repeatable = true},
     {0},
 };
 

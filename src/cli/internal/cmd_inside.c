@@ -29,7 +29,7 @@ static int run_inside(const void *options, int argc, char **argv)
 static const struct arg args[] = {
     {.name = "REPOSITORY", .help = "Its folder that all worktrees share"},
     {.name = "WORKSPACE", .help = "The workspace's path"},
-    {.name = "COMMAND", .help = "What to run, and its arguments", .parallel_for = true},
+    {.name = "COMMAND", .help = "What to run, and its arguments", .repeatable = true},
     {0},
 };
 

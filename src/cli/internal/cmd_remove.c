@@ -55,7 +55,7 @@ static const struct opt opts_table[] = {
 };
 
 static const struct arg args[] = {
-    {.name = "PATH", .help = "File, or folder with all that is in it", .parallel_for = true},
+    {.name = "PATH", .help = "File, or folder with all that is in it", .repeatable = true},
     {0},
 };
 

@@ -172,7 +172,7 @@ const struct command cmd_workers = {
     .args = workers_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .minus_numbers = true,
+    .negative_numbers = true,
     .exits = exits,
     .run = run_workers_command,
 };

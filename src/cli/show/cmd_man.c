@@ -52,7 +52,7 @@ static void add_opt(struct buf *out, const struct opt *opt)
         buf_addf(out, "*-%c*, ", opt->letter);
     buf_addf(out, "*--%s*", opt->name);
     if (opt->arg)
-        buf_addf(out, opt->kind == OPT_WAY ? "[=_%s_]" : " _%s_", opt->arg);
+        buf_addf(out, opt->kind == OPT_OPTIONAL_CHOICE ? "[=_%s_]" : " _%s_", opt->arg);
     buf_addch(out, '\n');
     add_entry_text(out, opt->help, opt->choices);
 }
@@ -158,7 +158,7 @@ static const struct arg args[] = {
      .help = "Only the text of these",
      .optional = true,
      .command = true,
-     .parallel_for = true},
+     .repeatable = true},
     {0},
 };
 

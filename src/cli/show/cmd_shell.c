@@ -64,7 +64,7 @@ static const struct arg args[] = {
     {.name = "COMMAND",
      .help = "What to run there, with its arguments behind '--'; otherwise $SHELL",
      .optional = true,
-     .parallel_for = true},
+     .repeatable = true},
     {0},
 };
 

@@ -176,7 +176,7 @@ static const struct opt opts_table[] = {
      "Use this engine for every thread"},
     {"allow-dirty", 0, OPT_FLAG, offsetof(struct fanout_opts, allow_dirty), NULL, NULL,
      "Go on although tracked files have changes that are not committed"},
-    {"tmux", 0, OPT_WAY, offsetof(struct fanout_opts, tmux), "HOW", tmux_words,
+    {"tmux", 0, OPT_OPTIONAL_CHOICE, offsetof(struct fanout_opts, tmux), "HOW", tmux_words,
      "Print the commands of a tmux session with a window for each thread, or start it"},
     {"json", 0, OPT_FLAG, offsetof(struct fanout_opts, json), NULL, NULL,
      "Print the threads as JSON"},

@@ -239,7 +239,7 @@ static const struct arg args[] = {
      .help = "Behind request: a file, folder or glob that the thread would like to have",
      .optional = true,
      .file = true,
-     .parallel_for = true},
+     .repeatable = true},
     {0},
 };
 

@@ -446,14 +446,14 @@ END
     run anabranch clean --all --dry-run
     assert_status 0
     [[ ${lines[0]} == 'would remove  workspace '*' (2.'?' MiB)' ]] || fail "not with the workspace"
-    [[ ${lines[-1]} == 'In all 2.'?' MiB on the disk.' ]] || fail "no sum"
+    [[ ${lines[-1]} == 'Total: 2.'?' MiB on the disk.' ]] || fail "no sum"
     run anabranch clean --all --dry-run --json
     local bytes
     bytes=$(jq 'select(.kind == "workspace") | .bytes' <<<"$output")
     ((bytes > 3000000 && bytes < 3100000)) || fail "not the bytes of the workspace: $bytes"
     jq -e -s 'all(.kind)' <<<"$output" >/dev/null || fail "more than things"
     run anabranch clean --all
-    [[ ${lines[-1]} == 'In all 2.'?' MiB on the disk.' ]] || fail "no sum"
+    [[ ${lines[-1]} == 'Total: 2.'?' MiB on the disk.' ]] || fail "no sum"
     assert_cleaned "$(saved t)"
 }
 

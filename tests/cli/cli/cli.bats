@@ -172,7 +172,7 @@ escape=$'\e'
 
 @test "a value that is missing, and one that is not wanted" {
     run_apart anabranch help --color
-    assert_usage_error "option '--color' wants a value: auto, always or never" help
+    assert_usage_error "option '--color' needs a value: auto, always or never" help
     run_apart anabranch help --help=yes
     assert_usage_error "option '--help' takes no value" help
 }
@@ -181,7 +181,7 @@ escape=$'\e'
     run_apart anabranch completion
     assert_usage_error "the argument SHELL is missing: bash, zsh or fish" completion
     run_apart anabranch completion bash zsh
-    assert_usage_error "'zsh' is one argument too many" completion
+    assert_usage_error "unexpected argument 'zsh'" completion
 }
 
 @test "options and arguments mix, and -- ends the options" {
@@ -263,14 +263,14 @@ to_closed() { "$ANABRANCH" "$@" >&-; }
         read -ra words <<<"$call"
         run to_full "${words[@]}"
         assert_status 3
-        assert_output "anabranch: cannot write to the standard output: No space left on device"
+        assert_output "anabranch: cannot write to standard output: No space left on device"
     done
 }
 
 @test "a closed standard output is an error" {
     run to_closed --version
     assert_status 3
-    assert_output "anabranch: cannot write to the standard output: Bad file descriptor"
+    assert_output "anabranch: cannot write to standard output: Bad file descriptor"
 }
 
 @test "closed standard input and error do no harm" {

@@ -63,7 +63,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" a half
     assert_clean 'refs/anabranch/salvage/*/a/1'
     [[ ! -e $(run_folder)run.sock ]] || fail "the socket is left"
-    refuses 'is not going on: there is nothing to stop' stop a
+    refuses 'is not running: there is nothing to stop' stop a
 }
 
 @test "control: pause begins nothing more, workers and continue do; resume of a paused run does as well" {
@@ -100,8 +100,8 @@ sys.stdout.write(data.decode() or "nothing\n")
     assert_event run.resumed
     assert_event task.skipped d 'skipped by a person'
     assert_event task.skipped e "needs 'd'"
-    refuses "is not going on: 'anabranch resume' goes on with it" continue
-    refuses "is not going on: 'anabranch resume -j N' goes on with it" workers 3
+    refuses "is not running: 'anabranch resume' resumes it" continue
+    refuses "is not running: 'anabranch resume -j N' resumes it" workers 3
     refute_in main d
 }
 
