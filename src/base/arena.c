@@ -24,8 +24,8 @@ void arena_done(struct arena *a)
     *a = (struct arena){0};
 }
 
-/* Chunks double, so that a large tree costs few of them and a small one wastes little. */
-static void arena_more(struct arena *a, size_t need)
+/* We double the size of chunks: a large tree needs few chunks, a small tree wastes little. */
+static void add_chunk(struct arena *a, size_t need)
 {
     size_t size = a->total < CHUNK_MIN ? CHUNK_MIN : a->total > CHUNK_MAX ? CHUNK_MAX : a->total;
     if (size < need)
@@ -38,11 +38,11 @@ static void arena_more(struct arena *a, size_t need)
     a->total += size;
 }
 
-static void *arena_take(struct arena *a, size_t size, size_t align)
+static void *take_bytes(struct arena *a, size_t size, size_t align)
 {
     size_t pad = a->next ? -(size_t)a->next & (align - 1) : 0;
     if (!a->next || (size_t)(a->end - a->next) < pad || (size_t)(a->end - a->next) - pad < size) {
-        arena_more(a, size);
+        add_chunk(a, size);
         pad = 0;
     }
     void *p = a->next + pad;
@@ -52,7 +52,7 @@ static void *arena_take(struct arena *a, size_t size, size_t align)
 
 void *arena_alloc(struct arena *a, size_t size)
 {
-    return arena_take(a, size ? size : 1, alignof(max_align_t));
+    return take_bytes(a, size ? size : 1, alignof(max_align_t));
 }
 
 void *arena_array(struct arena *a, size_t n, size_t size)
@@ -65,7 +65,7 @@ void *arena_array(struct arena *a, size_t n, size_t size)
 
 char *arena_dup(struct arena *a, const void *p, size_t len)
 {
-    char *s = arena_take(a, len + 1, 1);
+    char *s = take_bytes(a, len + 1, 1);
     if (len)
         memcpy(s, p, len);
     s[len] = '\0';
@@ -85,7 +85,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         abort();
-    char *s = arena_take(a, (size_t)n + 1, 1);
+    char *s = take_bytes(a, (size_t)n + 1, 1);
     va_start(ap, fmt);
     (void)vsnprintf(s, (size_t)n + 1, fmt, ap);
     va_end(ap);

@@ -1,5 +1,6 @@
 /*
- * struct arena: memory that is freed together. For trees and models that are built once and read.
+ * struct arena: memory that we free all at once. For trees and models that are built once and then
+ * read.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -11,13 +12,13 @@ struct arena_chunk;
 struct arena {
     struct arena_chunk *chunks;
     char *next, *end;
-    size_t total; /* bytes held, for statistics */
+    size_t total; /* bytes allocated */
 };
 
 void arena_done(struct arena *a);
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 void *arena_array(struct arena *a, size_t n, size_t size);
-char *arena_dup(struct arena *a, const void *p, size_t len); /* with a NUL behind it */
+char *arena_dup(struct arena *a, const void *p, size_t len); /* adds a NUL at the end */
 char *arena_str(struct arena *a, const char *s);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

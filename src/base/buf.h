@@ -1,6 +1,7 @@
 /*
- * struct buf: bytes that grow. `s` is always NUL-terminated (also when empty) and `len` does not
- * count that NUL, so a buf can hold any bytes and still be passed where a C string is wanted.
+ * struct buf: a growing byte buffer. `s` always ends with a NUL, also when the buf is empty. `len`
+ * does not count that NUL. So a buf holds any bytes and can still be passed as a C string.
+ *
  *
  *     autobuf struct buf b = BUF_INIT;
  */
@@ -14,7 +15,7 @@
 
 struct buf {
     char *s;
-    size_t len, cap; /* cap is 0 as long as s is not on the heap */
+    size_t len, cap; /* cap is 0 while s is not on the heap */
 };
 
 extern char buf_empty[1];
@@ -33,7 +34,7 @@ void buf_addch(struct buf *b, char c);
 void buf_addrep(struct buf *b, char c, size_t n);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
-void buf_cut(struct buf *b, size_t len); /* shorten to len bytes */
-char *buf_steal(struct buf *b);          /* a heap string for the caller; b is empty again */
+void buf_cut(struct buf *b, size_t len); /* shortens to len bytes */
+char *buf_steal(struct buf *b);          /* gives the heap string to the caller; b is empty again */
 
 #endif

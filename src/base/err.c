@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A message that is too long is cut; what is said first is what the user knows the place by. */
-static void append(struct err *err, const char *s)
+/* We cut a message that is too long at its end: its beginning names the place of the error. */
+static void append_truncated(struct err *err, const char *s)
 {
     size_t used = strlen(err->msg), len = strnlen(s, sizeof(err->msg) - 1 - used);
     memcpy(err->msg + used, s, len);
@@ -37,8 +37,8 @@ int err_sys(struct err *err, const char *fmt, ...)
     err->errnum = errnum;
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
     va_end(ap);
-    append(err, ": ");
-    append(err, strerror(errnum));
+    append_truncated(err, ": ");
+    append_truncated(err, strerror(errnum));
     return -1;
 }
 
@@ -52,7 +52,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
     va_end(ap);
-    append(err, ": ");
-    append(err, inner);
+    append_truncated(err, ": ");
+    append_truncated(err, inner);
     return -1;
 }

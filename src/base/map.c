@@ -23,7 +23,7 @@ static uint64_t map_seed(void)
     return seed;
 }
 
-static uint64_t mix(uint64_t h)
+static uint64_t mix_bits(uint64_t h)
 {
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
@@ -38,12 +38,12 @@ static uint64_t map_hash(const char *key, size_t len)
     for (; len >= 8; key += 8, len -= 8) {
         uint64_t word;
         memcpy(&word, key, 8);
-        h = mix(h ^ word);
+        h = mix_bits(h ^ word);
     }
     uint64_t tail = 0;
     if (len)
         memcpy(&tail, key, len);
-    return mix(h ^ tail);
+    return mix_bits(h ^ tail);
 }
 
 void map_done(struct map *m)
@@ -52,8 +52,9 @@ void map_done(struct map *m)
     *m = (struct map){0};
 }
 
-/* The slot that holds key, or the free one where it would go. cap is a power of two, never full. */
-static struct map_entry *map_slot(const struct map *m, const char *key, size_t len, uint64_t hash)
+/* Finds the slot that holds key, or the free slot for it. cap is a power of two, and the map is
+ * never full. */
+static struct map_entry *find_slot(const struct map *m, const char *key, size_t len, uint64_t hash)
 {
     for (size_t i = hash & (m->cap - 1);; i = (i + 1) & (m->cap - 1)) {
         struct map_entry *e = &m->slots[i];
@@ -70,14 +71,14 @@ static void map_resize(struct map *m, size_t cap)
     for (size_t i = 0; i < old.cap; i++) {
         const struct map_entry *e = &old.slots[i];
         if (e->value)
-            *map_slot(m, e->key, e->len, e->hash) = *e;
+            *find_slot(m, e->key, e->len, e->hash) = *e;
     }
     free(old.slots);
 }
 
 void *map_get(const struct map *m, const char *key, size_t len)
 {
-    return m->n ? map_slot(m, key, len, map_hash(key, len))->value : NULL;
+    return m->n ? find_slot(m, key, len, map_hash(key, len))->value : NULL;
 }
 
 void *map_put(struct map *m, const char *key, size_t len, void *value)
@@ -85,7 +86,7 @@ void *map_put(struct map *m, const char *key, size_t len, void *value)
     if (m->n * 4 >= m->cap * 3)
         map_resize(m, m->cap ? m->cap * 2 : 16);
     uint64_t hash = map_hash(key, len);
-    struct map_entry *e = map_slot(m, key, len, hash);
+    struct map_entry *e = find_slot(m, key, len, hash);
     if (e->value)
         return e->value;
     *e = (struct map_entry){key, len, hash, value};

@@ -1,6 +1,6 @@
 /*
- * struct map: from strings to pointers. Keys are not copied: they must outlive the map. Expected
- * constant time per call; the hash is seeded per process, so a hostile plan cannot choose
+ * struct map: from strings to pointers. The map does not copy keys: they must outlive it. Each call
+ * takes constant time on average. We seed the hash per process, so a hostile plan cannot choose
  * collisions.
  */
 #ifndef BASE_MAP_H
@@ -23,8 +23,8 @@ void map_done(struct map *m);
 
 void *map_get(const struct map *m, const char *key, size_t len); /* NULL when absent */
 
-/* Stores value (not NULL) unless the key is there already; returns the value that was there, else
- * NULL. */
+/* Stores value (not NULL) if the map does not have the key yet. Returns the value that the map had
+ * already, or NULL. */
 void *map_put(struct map *m, const char *key, size_t len, void *value);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *mem_must(void *p)
+static void *abort_if_null(void *p)
 {
     if (!p)
         abort();
@@ -14,12 +14,12 @@ static void *mem_must(void *p)
 
 void *mem_alloc(size_t size)
 {
-    return mem_must(calloc(1, size ? size : 1));
+    return abort_if_null(calloc(1, size ? size : 1));
 }
 
 void *mem_array(size_t n, size_t size)
 {
-    return mem_must(calloc(n ? n : 1, size ? size : 1));
+    return abort_if_null(calloc(n ? n : 1, size ? size : 1));
 }
 
 void *mem_grow(void *p, size_t n, size_t size)
@@ -27,12 +27,12 @@ void *mem_grow(void *p, size_t n, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes))
         abort();
-    return mem_must(realloc(p, bytes ? bytes : 1));
+    return abort_if_null(realloc(p, bytes ? bytes : 1));
 }
 
 char *mem_dup(const void *p, size_t len)
 {
-    char *copy = mem_must(malloc(len + 1));
+    char *copy = abort_if_null(malloc(len + 1));
     if (len)
         memcpy(copy, p, len);
     copy[len] = '\0';

@@ -12,7 +12,7 @@ void strv_done(struct strv *sv)
     *sv = (struct strv){0};
 }
 
-static void strv_take(struct strv *sv, char *s)
+static void push_owned(struct strv *sv, char *s)
 {
     if (sv->n + 1 >= sv->cap) {
         sv->cap = sv->cap ? sv->cap * 2 : 8;
@@ -24,14 +24,14 @@ static void strv_take(struct strv *sv, char *s)
 
 void strv_push(struct strv *sv, const char *s)
 {
-    strv_take(sv, mem_str(s));
+    push_owned(sv, mem_str(s));
 }
 
 void strv_pushf(struct strv *sv, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    strv_take(sv, mem_vprintf(fmt, ap));
+    push_owned(sv, mem_vprintf(fmt, ap));
     va_end(ap);
 }
 

@@ -1,5 +1,6 @@
 /*
- * struct strv: a growing, NULL-terminated vector of strings that it owns; the shape of an argv.
+ * struct strv: a growing, NULL-terminated vector of strings that it owns. It has the shape of an
+ * argv.
  */
 #ifndef BASE_STRV_H
 #define BASE_STRV_H
@@ -20,6 +21,7 @@ void strv_push(struct strv *sv, const char *s); /* copies s */
 void strv_pushf(struct strv *sv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strv_pushl(struct strv *sv, ...) __attribute__((sentinel)); /* copies up to a NULL */
 
-char *strv_pop(struct strv *sv); /* the last one, to be freed; NULL: there is none */
+char *
+strv_pop(struct strv *sv); /* removes the last string and gives it to the caller; NULL if empty */
 
 #endif

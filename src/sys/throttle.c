@@ -7,7 +7,7 @@ enum { SHARE = 50 };
 static int64_t now_ns(void)
 {
     struct timespec t = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t); /* there is always one */
+    (void)clock_gettime(CLOCK_MONOTONIC, &t); /* this clock always exists */
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 

@@ -22,7 +22,7 @@ struct node *node_string(struct arena *a, const char *s, size_t len, struct pos 
     return n;
 }
 
-static void chain(struct node *to, struct node *child)
+static void link_last(struct node *to, struct node *child)
 {
     child->next = NULL;
     if (to->last)
@@ -37,13 +37,13 @@ void node_append(struct node *list, struct node *child)
 {
     child->parent = list;
     child->index = (uint32_t)list->n;
-    chain(list, child);
+    link_last(list, child);
 }
 
 void node_link(struct node *to, struct node *child, const char *name)
 {
     child->name = name;
-    chain(to, child);
+    link_last(to, child);
 }
 
 void node_unlink(struct node *from, struct node *child)
@@ -74,7 +74,8 @@ struct node *node_get(const struct node *map, const char *name)
     if (!map || map->kind != NODE_MAP)
         return NULL;
     node_each (member, map) {
-        /* A key with a NUL in it is not the word in front of that NUL. */
+        /* A key may contain a NUL. strcmp() then sees only its beginning, so we compare the length
+         * too. */
         if (strcmp(member->name, name) == 0 &&
             (member->name != member->key || strlen(name) == member->key_len))
             return member;
@@ -101,7 +102,7 @@ static bool is_word(const char *s, size_t len)
     return len > 0;
 }
 
-static void path_step(const struct node *n, struct buf *out)
+static void add_path_step(const struct node *n, struct buf *out)
 {
     if (!n->key) {
         buf_addf(out, "[%u]", n->index);
@@ -116,10 +117,10 @@ static void path_step(const struct node *n, struct buf *out)
 
 void node_path(const struct node *node, struct buf *out)
 {
-    VEC(const struct node *) way = {0};
+    VEC(const struct node *) steps = {0};
     for (; node && node->parent; node = node->parent)
-        vec_push(&way, node);
-    while (way.n)
-        path_step(way.v[--way.n], out);
-    vec_done(&way);
+        vec_push(&steps, node);
+    while (steps.n)
+        add_path_step(steps.v[--steps.n], out);
+    vec_done(&steps);
 }

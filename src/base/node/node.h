@@ -1,10 +1,10 @@
 /*
- * struct node: one value of a document tree, whatever syntax it came from, with the place where it
- * was written. Trees live in an arena and are freed with it.
+ * struct node: one value of a document tree, in any syntax, with its position in the file. Trees
+ * live in an arena and are freed with it.
  *
- * Maps keep the order of the file. Strings and keys are UTF-8, may hold NUL bytes, and have a NUL
- * behind them. `key` is what the file says; `name` is what the program reads: the two differ after
- * a foreign word was translated, and messages always show the former.
+ * Maps keep the order of the file. Strings and keys are UTF-8, may contain NUL bytes, and end with
+ * a NUL. `key` is the word in the file; `name` is the word that the program reads. The two differ
+ * after we translated a foreign key. Messages always show `key`.
  */
 #ifndef BASE_NODE_NODE_H
 #define BASE_NODE_NODE_H
@@ -28,7 +28,7 @@ enum node_kind {
 };
 
 struct pos {
-    uint32_t line, col; /* from 1; columns count characters; 0 is "not known" */
+    uint32_t line, col; /* from 1; columns count characters; 0 means "unknown" */
 };
 
 struct node {
@@ -40,7 +40,7 @@ struct node {
     size_t key_len;
     struct node *parent, *next;
     union {
-        struct { /* scalars: the characters written (decoded), and the value of the others */
+        struct { /* scalars: the decoded text, and the value of booleans and numbers */
             const char *text;
             size_t len;
             union {
@@ -62,27 +62,27 @@ struct node {
 struct node *node_new(struct arena *a, enum node_kind kind, struct pos pos);
 struct node *node_string(struct arena *a, const char *s, size_t len, struct pos pos); /* copies */
 
-/* Links child at the end of a list. */
+/* Appends child to a list. */
 void node_append(struct node *list, struct node *child);
 
-/* Links child at the end of a map under a copy of key; duplicates are the reader's business. */
+/* Appends child to a map under a copy of key. The reader checks for duplicates. */
 void node_put(struct arena *a, struct node *map, const char *key, size_t len, struct pos key_pos,
               struct node *child);
 
-/* Takes child out of the list or map that links it. Linear. */
+/* Removes child from the list or map that links it. Linear. */
 void node_unlink(struct node *from, struct node *child);
 
-/* Links a node that was made elsewhere at the end of a list or map, where it is read as `name`. It
- * keeps its own key and parent, so that messages go on to say what the file says. */
+/* Appends a node from elsewhere to a list or map, under the name `name`. The node keeps its own key
+ * and parent, so messages still show the words of the file. */
 void node_link(struct node *to, struct node *child, const char *name);
 
-/* The member that is read as `name`, or NULL. Linear: for maps whose size the program bounds. */
+/* Finds the member with this name, or NULL. Linear: use it for maps of bounded size only. */
 struct node *node_get(const struct node *map, const char *name);
 
-const char *node_kind_name(enum node_kind kind); /* with its article: "a string", "a list" */
+const char *node_kind_name(enum node_kind kind); /* with an article: "a string", "a list" */
 
-/* The path of a node as the file spells it: "tasks[3].depends_on[0]"; "" for the root. Keys that
- * are not plain words are quoted: env["a b"]. */
+/* Appends the path of a node in the words of the file: "tasks[3].depends_on[0]"; "" for the root.
+ * Quotes keys that are not plain words: env["a b"]. */
 void node_path(const struct node *node, struct buf *out);
 
 #endif

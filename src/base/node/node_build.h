@@ -1,6 +1,6 @@
 /*
- * Building trees that come from no file: plans shown again, events, reports. Keys and strings are
- * copied into the arena.
+ * Builds trees that do not come from a file: rewritten plans, events, reports. Copies keys and
+ * strings into the arena.
  */
 #ifndef BASE_NODE_NODE_BUILD_H
 #define BASE_NODE_NODE_BUILD_H
@@ -14,7 +14,7 @@
 struct node *node_new_map(struct arena *a);
 struct node *node_new_list(struct arena *a);
 
-/* New members of a mapping. The string may be NULL: then there is no member. */
+/* Add a member to a map. If a string is NULL, no member is added. */
 struct node *node_put_value(struct arena *a, struct node *map, const char *key, struct node *value);
 struct node *node_put_map(struct arena *a, struct node *map, const char *key);
 struct node *node_put_list(struct arena *a, struct node *map, const char *key);
@@ -25,12 +25,12 @@ void node_put_bool(struct arena *a, struct node *map, const char *key, bool trut
 
 void node_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list);
 
-/* New entries of a list. */
+/* Add an entry to a list. */
 void node_add_string(struct arena *a, struct node *list, const char *s);
 struct node *node_add_map(struct arena *a, struct node *list);
 
-/* Reading them again: what a member says, or the given value where it is missing or another kind.
- */
+/* Read a member. They return `missing` (or false) if there is no such member or it has another
+ * type. */
 const char *node_new_string(const struct node *map, const char *key, const char *missing);
 int64_t node_new_int(const struct node *map, const char *key, int64_t missing);
 bool build_is_true(const struct node *map, const char *key);

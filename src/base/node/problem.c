@@ -17,12 +17,12 @@ void problems_done(struct problems *ps)
     arena_done(&ps->arena);
 }
 
-__attribute__((format(printf, 2, 0))) static const char *harmless(struct problems *ps,
-                                                                  const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static const char *
+format_harmless(struct problems *ps, const char *fmt, va_list ap)
 {
     autobuf struct buf raw = BUF_INIT, safe = BUF_INIT;
     buf_addv(&raw, fmt, ap);
-    /* What "%.80s" cut in the middle of a character is left out. */
+    /* "%.80s" may cut a character in the middle: we drop the incomplete bytes. */
     for (size_t at = 0, n; at < raw.len; at += n ? n : 1) {
         n = text_valid(raw.s + at, raw.len - at);
         text_harmless(&safe, raw.s + at, n);
@@ -30,8 +30,8 @@ __attribute__((format(printf, 2, 0))) static const char *harmless(struct problem
     return arena_dup(&ps->arena, safe.s, safe.len);
 }
 
-static int add(struct problems *ps, enum severity severity, enum rule rule, struct pos pos,
-               const struct node *node, const char *message)
+static int add_problem(struct problems *ps, enum severity severity, enum rule rule, struct pos pos,
+                       const struct node *node, const char *message)
 {
     autobuf struct buf path = BUF_INIT;
     node_path(node, &path);
@@ -51,9 +51,9 @@ static int add(struct problems *ps, enum severity severity, enum rule rule, stru
     do {                                                                                           \
         va_list ap;                                                                                \
         va_start(ap, fmt);                                                                         \
-        const char *message = harmless(ps, fmt, ap);                                               \
+        const char *message = format_harmless(ps, fmt, ap);                                        \
         va_end(ap);                                                                                \
-        return add(ps, severity, rule, pos, node, message);                                        \
+        return add_problem(ps, severity, rule, pos, node, message);                                \
     } while (0)
 
 int problem_error(struct problems *ps, enum rule rule, const struct node *node, const char *fmt,
@@ -89,12 +89,12 @@ int problem_hint(struct problems *ps, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     if (ps->list.n)
-        ps->list.v[ps->list.n - 1].hint = harmless(ps, fmt, ap);
+        ps->list.v[ps->list.n - 1].hint = format_harmless(ps, fmt, ap);
     va_end(ap);
     return -1;
 }
 
-static int by_position(const void *pa, const void *pb)
+static int compare_positions(const void *pa, const void *pb)
 {
     const struct problem *a = pa, *b = pb;
     if (a->pos.line != b->pos.line)
@@ -114,7 +114,7 @@ void problems_sort(struct problems *ps)
 {
     size_t kept = 0;
     if (ps->list.n)
-        qsort(ps->list.v, ps->list.n, sizeof(*ps->list.v), by_position);
+        qsort(ps->list.v, ps->list.n, sizeof(*ps->list.v), compare_positions);
     for (size_t i = 0; i < ps->list.n; i++) {
         const struct problem p = ps->list.v[i];
         if (kept == 0 || !is_same(&p, &ps->list.v[kept - 1]))

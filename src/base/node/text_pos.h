@@ -1,6 +1,6 @@
 /*
- * struct text_pos: a place in a text that only moves forward, and knows its line and column. Lines
- * end in LF; columns count characters of UTF-8. Walking a whole text costs one pass over it.
+ * struct text_pos: a cursor in a text that only moves forward and knows its line and column. Lines
+ * end with LF; columns count UTF-8 characters. Walking a whole text takes one pass.
  */
 #ifndef BASE_NODE_TEXT_POS_H
 #define BASE_NODE_TEXT_POS_H
@@ -13,8 +13,8 @@ struct text_pos {
     struct pos pos; /* of the character at offset */
 };
 
-/* Moves to offset, or to the end of the text where that is nearer; an offset behind the cursor
- * leaves it where it is. Returns the position there. */
+/* Moves to offset, but not beyond the end of the text. Does not move back: if offset is before the
+ * cursor, the cursor stays. Returns the new position. */
 struct pos text_pos_seek(struct text_pos *c, size_t offset);
 
 #endif

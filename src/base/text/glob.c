@@ -85,8 +85,8 @@ bool chain_accepts(const struct chain *c, const uint64_t *set)
     return false;
 }
 
-/* Accepting positions are the last of a chain, so there is no need to look further than them. */
-static bool chain_match(const struct chain *c, const char *path)
+/* The accepting positions are the last ones of a chain, so chain_accepts() looks at those only. */
+static bool match_chain(const struct chain *c, const char *path)
 {
     size_t words = chain_words(c);
     uint64_t sets[2][(CHAIN_MAX + 63) / 64];
@@ -105,52 +105,53 @@ static bool chain_match(const struct chain *c, const char *path)
     return chain_accepts(c, sets[now]);
 }
 
-/* A chain in the making; `at` is the position that the next token belongs to. */
-struct maker {
+/* A chain under construction; `at` is the position of the next token. */
+struct chain_builder {
     struct chain *chain;
     size_t at;
     bool fold;
 };
 
-static void make_set(struct maker *m, struct byteset set)
+static void add_set(struct chain_builder *m, struct byteset set)
 {
     struct step *step = &m->chain->steps[m->at++];
     step->set = set;
     step->kind = byteset_kind(&set);
 }
 
-static void make_byte(struct maker *m, char c)
+static void add_byte(struct chain_builder *m, char c)
 {
     struct byteset set = {0};
     byteset_add(&set, (unsigned char)c);
     if (m->fold)
         byteset_fold(&set);
-    make_set(m, set);
+    add_set(m, set);
 }
 
-static void make_loop(struct maker *m, enum loop loop)
+static void set_loop(struct chain_builder *m, enum loop loop)
 {
     m->chain->steps[m->at].loop = loop;
 }
 
-/* Any folders with a slash behind them, or nothing. Repeating it adds nothing, and would break the
- * promise that no fork leads to a fork. */
-static void make_folders(struct maker *m)
+/* Matches any folders with a slash at the end, or nothing. A second one in a row would match
+ * nothing new, and would make a fork lead to a fork, which glob_chain.h excludes. */
+static void add_folders(struct chain_builder *m)
 {
     if (m->at >= 2 && m->chain->steps[m->at - 2].fork)
         return;
     m->chain->steps[m->at++].fork = true;
-    make_loop(m, LOOP_ANY);
-    make_byte(m, '/');
+    set_loop(m, LOOP_ANY);
+    add_byte(m, '/');
 }
 
-static void make_end(struct maker *m)
+static void end_chain(struct chain_builder *m)
 {
     m->chain->steps[m->at++].accept = true;
     m->chain->n = m->at;
 }
 
-/* The characters of [:name:], as pairs of first and last; git's own, whatever the locale. */
+/* Adds the characters of [:name:]; the table lists pairs of first and last. These are git's
+ * classes, independent of the locale. */
 static int add_class(struct byteset *set, const char *name, size_t len)
 {
     static const char *const classes[][2] = {
@@ -171,85 +172,86 @@ static int add_class(struct byteset *set, const char *name, size_t len)
     return -1;
 }
 
-/* What one item of a bracket is: a class, the end of a range, or a byte that may begin one. */
+/* A bracket while we parse it. Each item is a class, the end of a range, or a byte that may begin a
+ * range. */
 struct bracket {
-    const char *p; /* what is left of the pattern */
+    const char *p; /* the rest of the pattern */
     struct byteset set;
-    unsigned char before; /* the byte that a '-' would continue, or 0 */
+    unsigned char range_start; /* the byte at which a '-' would begin a range, or 0 */
 };
 
-static int read_byte(struct bracket *br, unsigned char *ret)
+static int read_byte(struct bracket *bracket, unsigned char *ret)
 {
-    if (*br->p == '\\')
-        br->p++;
-    if (!*br->p)
+    if (*bracket->p == '\\')
+        bracket->p++;
+    if (!*bracket->p)
         return -1;
-    *ret = (unsigned char)*br->p++;
+    *ret = (unsigned char)*bracket->p++;
     return 0;
 }
 
-/* Reads "[:name:]"; returns 1 where the bytes are none, so that '[' stands for itself. */
-static int read_class(struct bracket *br)
+/* Reads "[:name:]". Returns 1 if the bytes are no class, so that '[' stands for itself. */
+static int read_class(struct bracket *bracket)
 {
-    if (br->p[0] != '[' || br->p[1] != ':')
+    if (bracket->p[0] != '[' || bracket->p[1] != ':')
         return 1;
-    const char *name = br->p + 2, *end = strchr(name, ']');
+    const char *name = bracket->p + 2, *end = strchr(name, ']');
     if (!end)
         return -1;
     if (end == name || end[-1] != ':')
         return 1;
-    br->p = end + 1;
-    br->before = 0;
-    return add_class(&br->set, name, (size_t)(end - 1 - name));
+    bracket->p = end + 1;
+    bracket->range_start = 0;
+    return add_class(&bracket->set, name, (size_t)(end - 1 - name));
 }
 
-static int read_item(struct bracket *br)
+static int read_item(struct bracket *bracket)
 {
     unsigned char b;
-    if (br->p[0] == '-' && br->before && br->p[1] && br->p[1] != ']') {
-        br->p++;
-        if (read_byte(br, &b) != 0)
+    if (bracket->p[0] == '-' && bracket->range_start && bracket->p[1] && bracket->p[1] != ']') {
+        bracket->p++;
+        if (read_byte(bracket, &b) != 0)
             return -1;
-        byteset_add_range(&br->set, br->before, b);
-        br->before = 0;
+        byteset_add_range(&bracket->set, bracket->range_start, b);
+        bracket->range_start = 0;
         return 0;
     }
-    int class = read_class(br);
+    int class = read_class(bracket);
     if (class <= 0)
         return class;
-    if (read_byte(br, &b) != 0)
+    if (read_byte(bracket, &b) != 0)
         return -1;
-    byteset_add(&br->set, b);
-    br->before = b;
+    byteset_add(&bracket->set, b);
+    bracket->range_start = b;
     return 0;
 }
 
-/* *p is behind the '['; it is moved behind the ']'. */
-static int make_bracket(struct maker *m, const char **p)
+/* *p points behind the '['; we move it behind the ']'. */
+static int parse_bracket(struct chain_builder *m, const char **p)
 {
-    struct bracket br = {.p = *p};
-    bool negated = *br.p == '!' || *br.p == '^';
+    struct bracket bracket = {.p = *p};
+    bool negated = *bracket.p == '!' || *bracket.p == '^';
     if (negated)
-        br.p++;
+        bracket.p++;
     do {
-        if (read_item(&br) != 0)
+        if (read_item(&bracket) != 0)
             return -1;
-    } while (*br.p != ']');
+    } while (*bracket.p != ']');
     if (m->fold)
-        byteset_fold(&br.set);
+        byteset_fold(&bracket.set);
     if (negated)
-        byteset_negate(&br.set);
-    byteset_remove(&br.set, '/');
-    byteset_remove(&br.set, '\0');
-    make_set(m, br.set);
-    *p = br.p + 1;
+        byteset_negate(&bracket.set);
+    byteset_remove(&bracket.set, '/');
+    byteset_remove(&bracket.set, '\0');
+    add_set(m, bracket.set);
+    *p = bracket.p + 1;
     return 0;
 }
 
-/* *p is behind the first star. Two stars or more mean folders where they fill a component; git
- * looks for that behind the part without wildcards only, so that `first` begins a component for it.
- */
-static void make_stars(struct maker *m, const char **p, const char *first)
+/* *p points behind the first star. Two or more stars mean folders if they fill a component. git
+ * checks that only in the part of the pattern after the plain prefix, so for git `first` begins a
+ * component. */
+static void parse_stars(struct chain_builder *m, const char **p, const char *first)
 {
     const char *star = *p - 1;
     bool several = **p == '*';
@@ -258,83 +260,83 @@ static void make_stars(struct maker *m, const char **p, const char *first)
     bool begins = star == first || star[-1] == '/';
     bool ends = !*next || *next == '/' || (next[0] == '\\' && next[1] == '/');
     if (!several || !begins || !ends) {
-        make_loop(m, LOOP_SEGMENT);
+        set_loop(m, LOOP_SEGMENT);
     } else if (*next == '/') {
-        make_folders(m);
+        add_folders(m);
         ++*p;
     } else {
-        make_loop(m, LOOP_ANY);
+        set_loop(m, LOOP_ANY);
     }
 }
 
-static int make_token(struct maker *m, const char **p, const char *first)
+static int parse_token(struct chain_builder *m, const char **p, const char *first)
 {
     char c = *(*p)++;
     switch (c) {
     case '*':
-        make_stars(m, p, first);
+        parse_stars(m, p, first);
         return 0;
     case '?': {
         struct byteset set = {0};
         byteset_add_range(&set, 1, 255);
         byteset_remove(&set, '/');
-        make_set(m, set);
+        add_set(m, set);
         return 0;
     }
     case '[':
-        return make_bracket(m, p);
+        return parse_bracket(m, p);
     case '\\':
         if (!**p)
             return -1;
         c = *(*p)++;
         /* fallthrough */
     default:
-        make_byte(m, c);
+        add_byte(m, c);
         return 0;
     }
 }
 
-/* Whether the position is reached by a byte of the position before it, and in no other way. */
+/* True if only a byte at the previous position leads to this one. */
 static bool is_fixed(const struct chain *c, size_t i)
 {
     return i > 0 && c->steps[i].loop == LOOP_NONE && !c->steps[i - 1].fork &&
            (i == 1 || !c->steps[i - 2].fork);
 }
 
-static int make_wild(struct maker *m, const char *p)
+static int parse_wildcards(struct chain_builder *m, const char *p)
 {
     for (const char *first = p; *p;) {
-        if (make_token(m, &p, first) != 0)
+        if (parse_token(m, &p, first) != 0)
             return -1;
     }
-    make_end(m);
+    end_chain(m);
     struct chain *c = m->chain;
     while (is_fixed(c, c->n - 1 - c->tail))
         c->tail++;
     return 0;
 }
 
-/* The end of a plain name: there, or below it. */
-static void make_below(struct maker *m, bool slash)
+/* Ends a plain name: it matches the path itself and everything below it. */
+static void end_name(struct chain_builder *m, bool slash)
 {
     if (!slash) {
         m->chain->steps[m->at].accept = true;
-        make_byte(m, '/');
+        add_byte(m, '/');
     }
-    make_loop(m, LOOP_ANY);
-    make_end(m);
+    set_loop(m, LOOP_ANY);
+    end_chain(m);
 }
 
-/* Returns -1 where no path is taken. */
-static int make_chain(struct chain *c, const char *pattern, size_t plain, bool fold)
+/* Returns -1 if the chain matches no path. */
+static int build_chain(struct chain *c, const char *pattern, size_t plain, bool fold)
 {
-    struct maker m = {.chain = c, .fold = fold};
+    struct chain_builder m = {.chain = c, .fold = fold};
     c->steps = mem_array(strlen(pattern) + 2, sizeof(*c->steps));
     for (size_t i = 0; i < plain; i++)
-        make_byte(&m, pattern[i]);
+        add_byte(&m, pattern[i]);
     if (!pattern[plain])
-        make_below(&m, !plain || pattern[plain - 1] == '/');
-    else if (make_wild(&m, pattern + plain) != 0)
+        end_name(&m, !plain || pattern[plain - 1] == '/');
+    else if (parse_wildcards(&m, pattern + plain) != 0)
         return -1;
     struct step any = {.loop = LOOP_ANY, .accept = true};
     const struct chain everything = {.steps = &any, .n = 1};
@@ -350,12 +352,12 @@ const struct chain *glob_chain(const struct glob *g, struct chain *made)
 {
     if (!g->name)
         return &g->chain;
-    (void)make_chain(made, g->prefix, g->prefix_len, g->fold);
+    (void)build_chain(made, g->prefix, g->prefix_len, g->fold);
     return made;
 }
 
-/* Whether there can be a path of this name. */
-static bool is_path(const char *name)
+/* True if a path can have this name. */
+static bool is_valid_path(const char *name)
 {
     while (*name) {
         size_t len = strcspn(name, "/");
@@ -366,7 +368,7 @@ static bool is_path(const char *name)
     return true;
 }
 
-static char *make_prefix(const char *pattern, size_t plain, bool fold)
+static char *copy_prefix(const char *pattern, size_t plain, bool fold)
 {
     char *prefix = mem_dup(pattern, plain);
     for (char *s = prefix; fold && *s; s++) {
@@ -384,9 +386,9 @@ struct glob *glob_new(const char *pattern, bool fold)
     struct glob *g = mem_alloc(sizeof(*g));
     g->fold = fold;
     g->name = !pattern[plain];
-    g->prefix = make_prefix(pattern, plain, fold);
+    g->prefix = copy_prefix(pattern, plain, fold);
     g->prefix_len = plain;
-    if (g->name ? is_path(pattern) : make_chain(&g->chain, pattern, plain, fold) == 0)
+    if (g->name ? is_valid_path(pattern) : build_chain(&g->chain, pattern, plain, fold) == 0)
         return g;
     glob_free(g);
     return NULL;
@@ -401,8 +403,9 @@ void glob_free(struct glob *g)
     free(g);
 }
 
-/* The path itself or, with a slash at the end or without, what is below it. */
-static bool name_match(const struct glob *g, const char *path)
+/* Matches the path itself and everything below it. If the name ends with a slash, only what is
+ * below. */
+static bool match_name(const struct glob *g, const char *path)
 {
     size_t len = g->prefix_len;
     if ((g->fold ? strncasecmp(path, g->prefix, len) : strncmp(path, g->prefix, len)) != 0)
@@ -414,7 +417,7 @@ static bool name_match(const struct glob *g, const char *path)
 
 bool glob_match(const struct glob *g, const char *path)
 {
-    return g->name ? name_match(g, path) : chain_match(&g->chain, path);
+    return g->name ? match_name(g, path) : match_chain(&g->chain, path);
 }
 
 const char *glob_prefix(const struct glob *g)

@@ -2,9 +2,10 @@
  * struct chain: a pattern as a row of positions, the automaton behind struct glob. Private to
  * glob.c and glob_overlap.c.
  *
- * At a position, a byte of `set` leads to the next position, and a byte that the loop takes stays.
- * A fork is left at once for each of the two positions behind it; the second is never a fork. So
- * positions only ever go up, and what can be asked of two chains is a walk over a grid.
+ * At a position, a byte in `set` leads to the next position, and a byte in the loop stays at this
+ * one. A fork consumes no byte: it leads to both of the next two positions. The second of them is
+ * never a fork. So positions only increase, and we answer each question about two chains by walking
+ * a grid.
  */
 #ifndef BASE_TEXT_GLOB_CHAIN_H
 #define BASE_TEXT_GLOB_CHAIN_H
@@ -21,8 +22,8 @@ enum loop {
     LOOP_ANY,
 };
 
-/* What a path can get from a set of bytes, in view of the components that no path has: "", "." and
- * "..". The sets of patterns hold '/' alone or not at all. */
+/* The most useful byte in a set. No path has the components "", "." and "..", so '/' and '.' are
+ * special. The set of a pattern contains '/' alone or not at all. */
 enum kind { KIND_NONE, KIND_SLASH, KIND_DOT, KIND_OTHER };
 
 struct byteset {
@@ -31,7 +32,7 @@ struct byteset {
 
 struct step {
     struct byteset set;
-    enum kind kind; /* of the set */
+    enum kind kind; /* kind of `set` */
     enum loop loop;
     bool fork, accept;
 };
@@ -39,13 +40,13 @@ struct step {
 struct chain {
     struct step *steps;
     size_t n;    /* at least one */
-    size_t tail; /* so many of the last bytes of every path are one each of the last sets */
+    size_t tail; /* the last `tail` bytes of every path match the last `tail` sets, one each */
 };
 
-/* A pattern without wildcards is a name, and is all prefix. Plans have thousands of them, so that
- * questions about names are answered without a chain, and only others keep theirs. */
+/* A pattern without wildcards is a name: all of it is prefix. Plans have thousands of names. So we
+ * answer questions about names without a chain, and only other patterns store one. */
 struct glob {
-    struct chain chain; /* not of a name */
+    struct chain chain; /* unused for a name */
     char *prefix;
     size_t prefix_len;
     bool fold, name;
@@ -63,20 +64,20 @@ static inline bool loop_takes(enum loop loop, unsigned char b)
 
 enum kind byteset_kind(const struct byteset *s);
 
-/* The chain of a glob; that of a name is made in *made. The latter is to be zero before, and to be
- * released in every case. */
+/* Returns the chain of a glob. For a name we build it in *made, which must be zero before. Release
+ * *made in every case. */
 const struct chain *glob_chain(const struct glob *g, struct chain *made);
 void chain_done(struct chain *c);
 #define autochain own_cleanup(chain_done)
 
-/* Sets of positions as bitmaps of chain_words() words. chain_enter() adds a position, chain_step()
- * adds to `to` what the positions in `from` become by one byte. */
+/* Sets of positions, as bitmaps of chain_words() words. chain_enter() adds a position. chain_step()
+ * adds to `to` all positions that byte b reaches from `from`. */
 size_t chain_words(const struct chain *c);
 void chain_enter(const struct chain *c, uint64_t *set, size_t i);
 void chain_step(const struct chain *c, const uint64_t *from, unsigned char b, uint64_t *to);
 bool chain_accepts(const struct chain *c, const uint64_t *set);
 
-/* Whether some path is taken by both; ret_example (may be NULL) gets a shortest one. */
+/* True if a path matches both. ret_example (may be NULL) gets a shortest such path. */
 bool chain_overlap(const struct chain *a, const struct chain *b, struct buf *ret_example);
 
 #endif

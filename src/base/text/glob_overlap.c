@@ -1,4 +1,4 @@
-/* What two patterns have in common, and whether one holds the other. */
+/* Decides if two patterns overlap, and if one covers the other. */
 #include "base/text/glob.h"
 
 #include "base/arena.h"
@@ -10,11 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-/* How far the current component of a path has come. Whatever can follow PART_NEW, PART_DOT or
- * PART_DOTS can follow PART_NAME as well, and only there may the path or the component end. */
+/* How far we are in the current component of a path. Everything that can follow PART_NEW, PART_DOT
+ * or PART_DOTS can follow PART_NAME as well. The path or the component may end only after
+ * PART_NAME. */
 enum part { PART_NEW, PART_DOT, PART_DOTS, PART_NAME, PARTS };
 
-static bool part_next(enum part part, unsigned char b, enum part *ret)
+static bool advance_part(enum part part, unsigned char b, enum part *ret)
 {
     static const enum part after_dot[PARTS] = {PART_DOT, PART_DOTS, PART_NAME, PART_NAME};
     if (b == '/' && part != PART_NAME)
@@ -23,8 +24,8 @@ static bool part_next(enum part part, unsigned char b, enum part *ret)
     return true;
 }
 
-/* How a place of the grid was reached. A step is made by the one automaton, the other one looping,
- * or by both; MOVE_STAY is both looping; a fork is left without any byte. */
+/* How we reached a place in the grid. MOVE_A: chain a steps while b loops. MOVE_B: b steps while a
+ * loops. MOVE_BOTH: both step. MOVE_STAY: both loop. The fork moves consume no byte. */
 enum move {
     MOVE_START,
     MOVE_A,
@@ -49,18 +50,19 @@ static const struct {
 enum { ROWS = 3 };
 static const uint32_t FAR = UINT32_MAX;
 
-/* The least number of bytes that leads to each place of one row, and the span of places reached. */
+/* The least number of bytes that leads to each place of one row, and the range of places that we
+ * reached. */
 struct row {
     uint32_t (*dist)[PARTS];
     size_t first, end;
 };
 
-/* Both automata only ever go forward, so that the least distances are found row by row, and only
- * the way back, which a mere yes or no does not need, takes memory for the whole grid. */
+/* Both automata only move forward, so we find the least distances row by row. Only the way back
+ * needs memory for the whole grid; a yes or no does not need it. */
 struct grid {
     const struct chain *a, *b;
     struct row rows[ROWS];
-    unsigned char *back; /* move and part before, for every place and part; or NULL */
+    unsigned char *back; /* previous move and part, for every place and part; or NULL */
     size_t best_i, best_j;
     uint32_t best;
 };
@@ -93,8 +95,8 @@ static void grid_reach(struct grid *g, size_t i, size_t j, enum part part, uint3
         g->back[grid_place(g, i, j, part)] = (unsigned char)(move * PARTS + before);
 }
 
-/* Moves on by a byte of a set of this kind. Where an ordinary byte can be had, the others lead
- * nowhere that it does not. */
+/* Steps by a byte of a set of this kind. We try only the most useful byte of the set: no other byte
+ * leads anywhere else. */
 static void grid_step(struct grid *g, size_t i, size_t j, enum move move, enum kind kind)
 {
     static const unsigned char bytes[] = {[KIND_SLASH] = '/', [KIND_DOT] = '.', [KIND_OTHER] = 'a'};
@@ -103,7 +105,7 @@ static void grid_step(struct grid *g, size_t i, size_t j, enum move move, enum k
     const uint32_t *dist = g->rows[i % ROWS].dist[j];
     for (enum part part = 0; part < PARTS; part++) {
         enum part next;
-        if (dist[part] != FAR && part_next(part, bytes[kind], &next))
+        if (dist[part] != FAR && advance_part(part, bytes[kind], &next))
             grid_reach(g, i + moves[move].a, j + moves[move].b, next, dist[part] + 1, move, part);
     }
 }
@@ -117,7 +119,7 @@ static void grid_fork(struct grid *g, size_t i, size_t j, enum move move)
     }
 }
 
-static struct byteset byteset_both(const struct byteset *a, const struct byteset *b)
+static struct byteset intersect_sets(const struct byteset *a, const struct byteset *b)
 {
     struct byteset both;
     for (size_t i = 0; i < 4; i++)
@@ -125,15 +127,15 @@ static struct byteset byteset_both(const struct byteset *a, const struct byteset
     return both;
 }
 
-static enum kind kind_both(const struct step *a, const struct step *b)
+static enum kind common_kind(const struct step *a, const struct step *b)
 {
     if (a->kind == KIND_NONE || b->kind == KIND_NONE)
         return KIND_NONE;
-    struct byteset both = byteset_both(&a->set, &b->set);
+    struct byteset both = intersect_sets(&a->set, &b->set);
     return byteset_kind(&both);
 }
 
-static enum kind kind_looping(const struct step *moving, const struct step *looping)
+static enum kind kind_for_loop(const struct step *moving, const struct step *looping)
 {
     if (looping->loop == LOOP_NONE)
         return KIND_NONE;
@@ -150,9 +152,9 @@ static void grid_visit(struct grid *g, size_t i, size_t j)
     }
     if (a->loop && b->loop)
         grid_step(g, i, j, MOVE_STAY, KIND_OTHER);
-    grid_step(g, i, j, MOVE_A, kind_looping(a, b));
-    grid_step(g, i, j, MOVE_B, kind_looping(b, a));
-    grid_step(g, i, j, MOVE_BOTH, kind_both(a, b));
+    grid_step(g, i, j, MOVE_A, kind_for_loop(a, b));
+    grid_step(g, i, j, MOVE_B, kind_for_loop(b, a));
+    grid_step(g, i, j, MOVE_BOTH, common_kind(a, b));
     uint32_t dist = g->rows[i % ROWS].dist[j][PART_NAME];
     if (a->accept && b->accept && dist < g->best) {
         g->best = dist;
@@ -161,8 +163,8 @@ static void grid_visit(struct grid *g, size_t i, size_t j)
     }
 }
 
-/* Fills the grid; returns whether some path leads to its end. */
-static bool grid_walk(struct grid *g)
+/* Fills the grid. Returns true if a path leads to its end. */
+static bool fill_grid(struct grid *g)
 {
     autofree uint32_t(*dist)[PARTS] = mem_array(g->b->n * ROWS, sizeof(*dist));
     for (size_t r = 0; r < ROWS; r++) {
@@ -180,8 +182,9 @@ static bool grid_walk(struct grid *g)
     return g->best != FAR;
 }
 
-/* A letter if there is one, else a digit, a visible byte, any byte but the two special ones. */
-static char byteset_pick(const struct byteset *s)
+/* Picks a letter if the set has one, else a digit, else a visible byte, else any byte except '.'
+ * and '/'. */
+static char pick_byte(const struct byteset *s)
 {
     for (const char *c = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"; *c;
          c++) {
@@ -196,18 +199,18 @@ static char byteset_pick(const struct byteset *s)
     return '.';
 }
 
-static char grid_byte(const struct grid *g, size_t i, size_t j, enum move move, enum part part)
+static char byte_of_move(const struct grid *g, size_t i, size_t j, enum move move, enum part part)
 {
     const struct byteset *a = &g->a->steps[i].set, *b = &g->b->steps[j].set;
     if (part != PART_NAME)
         return part == PART_NEW ? '/' : '.';
     if (move == MOVE_STAY)
         return 'a';
-    struct byteset both = byteset_both(a, b);
-    return byteset_pick(move == MOVE_A ? a : move == MOVE_B ? b : &both);
+    struct byteset both = intersect_sets(a, b);
+    return pick_byte(move == MOVE_A ? a : move == MOVE_B ? b : &both);
 }
 
-/* Appends the path that leads to the best end, which is found from its last byte to its first. */
+/* Appends the path that leads to the best end. We find it from its last byte to its first. */
 static void grid_trace(const struct grid *g, struct buf *out)
 {
     buf_addrep(out, 'a', g->best);
@@ -221,7 +224,7 @@ static void grid_trace(const struct grid *g, struct buf *out)
         i -= moves[move].a;
         j -= moves[move].b;
         if (moves[move].bytes)
-            *--s = grid_byte(g, i, j, move, part);
+            *--s = byte_of_move(g, i, j, move, part);
         part = code % PARTS;
     }
 }
@@ -229,44 +232,44 @@ static void grid_trace(const struct grid *g, struct buf *out)
 bool chain_overlap(const struct chain *a, const struct chain *b, struct buf *ret_example)
 {
     struct grid g = {.a = a, .b = b};
-    if (!grid_walk(&g))
+    if (!fill_grid(&g))
         return false;
     if (ret_example) {
         autofree unsigned char *back = mem_array(a->n * b->n, PARTS);
         g.back = back;
-        (void)grid_walk(&g);
+        (void)fill_grid(&g);
         grid_trace(&g, ret_example);
     }
     return true;
 }
 
-static size_t common_len(const struct glob *a, const struct glob *b)
+static size_t common_prefix_len(const struct glob *a, const struct glob *b)
 {
     return a->prefix_len < b->prefix_len ? a->prefix_len : b->prefix_len;
 }
 
 static bool prefixes_agree(const struct glob *a, const struct glob *b)
 {
-    size_t n = common_len(a, b);
+    size_t n = common_prefix_len(a, b);
     return (a->fold || b->fold ? strncasecmp(a->prefix, b->prefix, n)
                                : memcmp(a->prefix, b->prefix, n)) == 0;
 }
 
-/* Of two names whose prefixes agree: whether the shorter one ends where a component does. */
-static bool dir_names_overlap(const struct glob *a, const struct glob *b)
+/* For two names whose prefixes agree: true if the shorter one ends at the end of a component. */
+static bool plain_names_overlap(const struct glob *a, const struct glob *b)
 {
-    size_t n = common_len(a, b);
+    size_t n = common_prefix_len(a, b);
     char next = a->prefix_len > n ? a->prefix[n] : b->prefix[n];
     return n == 0 || a->prefix[n - 1] == '/' || next == '/' || next == '\0';
 }
 
-/* False where the last bytes that the two ask for rule each other out, which tells most patterns
- * apart that begin with a wildcard. */
+/* False if the last bytes of the two patterns exclude each other. This separates most patterns that
+ * begin with a wildcard. */
 static bool tails_agree(const struct chain *a, const struct chain *b)
 {
     const struct step *x = &a->steps[a->n - 1], *y = &b->steps[b->n - 1];
     for (size_t left = a->tail < b->tail ? a->tail : b->tail; left; left--) {
-        struct byteset both = byteset_both(&(--x)->set, &(--y)->set);
+        struct byteset both = intersect_sets(&(--x)->set, &(--y)->set);
         if (!(both.bits[0] | both.bits[1] | both.bits[2] | both.bits[3]))
             return false;
     }
@@ -278,23 +281,24 @@ bool glob_overlap(const struct glob *a, const struct glob *b, struct buf *ret_ex
     if (!prefixes_agree(a, b))
         return false;
     if (a->name && b->name && !ret_example)
-        return dir_names_overlap(a, b);
+        return plain_names_overlap(a, b);
     if (!a->name && !b->name && !tails_agree(&a->chain, &b->chain))
         return false;
     autochain struct chain made_a = {0}, made_b = {0};
     return chain_overlap(glob_chain(a, &made_a), glob_chain(b, &made_b), ret_example);
 }
 
-/* In words touched; what is kept is among them, so that memory is bounded to 64 MiB as well. */
+/* Counts the words that we touch. It includes the words that we store, so memory stays below 64 MiB
+ * too. */
 enum { WORK_MAX = 1 << 23 };
 
-/* The positions of the outer pattern that some beginnings of paths lead to; interned, so that a set
- * is stepped once per class of bytes. */
+/* The positions of the outer pattern that some beginnings of paths reach. We intern subsets, so
+ * that we step each one once per class of bytes. */
 struct subset {
     uint64_t *positions;
-    uint64_t *seen; /* positions and parts of the inner chain that were met together with it */
+    uint64_t *seen; /* positions and parts of the inner chain that occurred with this subset */
     struct subset **next;
-    bool accepts, everything; /* everything: whatever comes behind is accepted as well */
+    bool accepts, everything; /* everything: every continuation is accepted as well */
 };
 
 struct visit {
@@ -303,10 +307,10 @@ struct visit {
     enum part part;
 };
 
-struct cover {
+struct cover_search {
     const struct chain *outer, *inner;
     size_t words, seen_words;
-    unsigned char bytes[256]; /* one byte of each class that no set of either tells apart */
+    unsigned char bytes[256]; /* one byte of each class: no set separates bytes of a class */
     size_t classes, work;
     struct arena arena;
     struct map subsets;
@@ -314,7 +318,7 @@ struct cover {
     uint64_t *scratch;
 };
 
-static void cover_done(struct cover *c)
+static void cover_done(struct cover_search *c)
 {
     free(c->scratch);
     vec_done(&c->todo);
@@ -322,8 +326,8 @@ static void cover_done(struct cover *c)
     arena_done(&c->arena);
 }
 
-/* Splits every class that a set cuts in two. */
-static void classes_split(unsigned char class_of[256], size_t *n, const struct byteset *set)
+/* Splits every class that the set cuts in two. */
+static void split_classes(unsigned char class_of[256], size_t *n, const struct byteset *set)
 {
     unsigned in[256] = {0}, all[256] = {0}, twin[256] = {0};
     for (unsigned b = 1; b < 256; b++) {
@@ -340,25 +344,25 @@ static void classes_split(unsigned char class_of[256], size_t *n, const struct b
     }
 }
 
-static void classes_of_chain(unsigned char class_of[256], size_t *n, const struct chain *c)
+static void split_by_chain(unsigned char class_of[256], size_t *n, const struct chain *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         if (c->steps[i].kind != KIND_NONE &&
             (i == 0 ||
              memcmp(&c->steps[i].set, &c->steps[i - 1].set, sizeof(c->steps[i].set)) != 0))
-            classes_split(class_of, n, &c->steps[i].set);
+            split_classes(class_of, n, &c->steps[i].set);
     }
 }
 
-static void cover_classes(struct cover *c)
+static void find_byte_classes(struct cover_search *c)
 {
     static const struct byteset slash = {{UINT64_C(1) << '/'}}, dot = {{UINT64_C(1) << '.'}};
     unsigned char class_of[256] = {0};
     c->classes = 1;
-    classes_split(class_of, &c->classes, &slash);
-    classes_split(class_of, &c->classes, &dot);
-    classes_of_chain(class_of, &c->classes, c->outer);
-    classes_of_chain(class_of, &c->classes, c->inner);
+    split_classes(class_of, &c->classes, &slash);
+    split_classes(class_of, &c->classes, &dot);
+    split_by_chain(class_of, &c->classes, c->outer);
+    split_by_chain(class_of, &c->classes, c->inner);
     for (unsigned b = 1; b < 256; b++)
         c->bytes[class_of[b]] = (unsigned char)b;
 }
@@ -369,8 +373,8 @@ static bool accepts_all(const struct chain *c, const uint64_t *set)
     return c->steps[last].loop == LOOP_ANY && (set[last / 64] >> last % 64 & 1);
 }
 
-/* The subset that holds what is in c->scratch. */
-static struct subset *cover_intern(struct cover *c)
+/* Returns the subset with the positions in c->scratch. */
+static struct subset *intern_subset(struct cover_search *c)
 {
     size_t size = c->words * sizeof(uint64_t);
     struct subset *s = map_get(&c->subsets, (const char *)c->scratch, size);
@@ -388,22 +392,22 @@ static struct subset *cover_intern(struct cover *c)
     return s;
 }
 
-static struct subset *cover_next(struct cover *c, struct subset *s, size_t class)
+static struct subset *next_subset(struct cover_search *c, struct subset *s, size_t class)
 {
     if (s->next[class])
         return s->next[class];
     memset(c->scratch, 0, c->words * sizeof(uint64_t));
     chain_step(c->outer, s->positions, c->bytes[class], c->scratch);
     c->work += c->words * 8;
-    return s->next[class] = cover_intern(c);
+    return s->next[class] = intern_subset(c);
 }
 
-static void cover_meet(struct cover *c, struct subset *s, size_t i, enum part part)
+static void add_visit(struct cover_search *c, struct subset *s, size_t i, enum part part)
 {
     if (s->everything)
         return;
     if (c->inner->steps[i].fork) {
-        cover_meet(c, s, i + 2, part); /* is no fork, so this goes no deeper */
+        add_visit(c, s, i + 2, part); /* i + 2 is no fork, so this recurses once */
         i++;
     }
     size_t bit = i * PARTS + part;
@@ -413,7 +417,7 @@ static void cover_meet(struct cover *c, struct subset *s, size_t i, enum part pa
     vec_push(&c->todo, (struct visit){s, i, part});
 }
 
-static void cover_expand(struct cover *c, struct visit v)
+static void expand_visit(struct cover_search *c, struct visit v)
 {
     const struct step *step = &c->inner->steps[v.i];
     c->work += c->classes;
@@ -421,33 +425,33 @@ static void cover_expand(struct cover *c, struct visit v)
         unsigned char b = c->bytes[class];
         bool stays = loop_takes(step->loop, b), goes = byteset_has(&step->set, b);
         enum part part;
-        if ((!stays && !goes) || !part_next(v.part, b, &part))
+        if ((!stays && !goes) || !advance_part(v.part, b, &part))
             continue;
-        struct subset *next = cover_next(c, v.subset, class);
+        struct subset *next = next_subset(c, v.subset, class);
         if (stays)
-            cover_meet(c, next, v.i, part);
+            add_visit(c, next, v.i, part);
         if (goes)
-            cover_meet(c, next, v.i + 1, part);
+            add_visit(c, next, v.i + 1, part);
     }
 }
 
-/* Looks for a path that the inner chain takes and the outer one does not. */
+/* Searches for a path that the inner chain accepts and the outer one does not. */
 bool glob_covers(const struct glob *outer, const struct glob *inner)
 {
     autochain struct chain made_outer = {0}, made_inner = {0};
-    own_cleanup(cover_done) struct cover c = {.outer = glob_chain(outer, &made_outer),
-                                              .inner = glob_chain(inner, &made_inner)};
+    own_cleanup(cover_done) struct cover_search c = {.outer = glob_chain(outer, &made_outer),
+                                                     .inner = glob_chain(inner, &made_inner)};
     c.words = chain_words(c.outer);
     c.seen_words = (c.inner->n * PARTS + 63) / 64;
     c.scratch = mem_array(c.words, sizeof(*c.scratch));
-    cover_classes(&c);
+    find_byte_classes(&c);
     chain_enter(c.outer, c.scratch, 0);
-    cover_meet(&c, cover_intern(&c), 0, PART_NEW);
+    add_visit(&c, intern_subset(&c), 0, PART_NEW);
     while (c.todo.n && c.work < WORK_MAX) {
         struct visit v = c.todo.v[--c.todo.n];
         if (c.inner->steps[v.i].accept && v.part == PART_NAME && !v.subset->accepts)
             return false;
-        cover_expand(&c, v);
+        expand_visit(&c, v);
     }
     return c.todo.n == 0;
 }

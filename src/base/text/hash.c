@@ -21,7 +21,7 @@ void hash_add(struct hash *h, const void *bytes, size_t len)
 
 void hash_end(struct hash *h, unsigned char ret_bytes[HASH_SHA256_DIGITS / 2])
 {
-#if NETTLE_VERSION_MAJOR >= 4 /* it no longer takes the length of the digest */
+#if NETTLE_VERSION_MAJOR >= 4 /* version 4 dropped the length argument */
     if (h->digits == HASH_SHA1_DIGITS)
         sha1_digest(&h->state.sha1, ret_bytes);
     else

@@ -1,6 +1,6 @@
 /*
- * struct hash: the SHA-1 or SHA-256 of bytes, which are the two hashes of git's objects. Our uses
- * of SHA-1 compare ids of git; none relies on collisions being hard to find.
+ * struct hash: the SHA-1 or SHA-256 of bytes, the two hashes of git's objects. We use SHA-1 only to
+ * compare ids of git; nothing relies on its collision resistance.
  */
 #ifndef BASE_TEXT_HASH_H
 #define BASE_TEXT_HASH_H
@@ -22,7 +22,8 @@ struct hash {
 void hash_init(struct hash *h, size_t digits);
 void hash_add(struct hash *h, const void *bytes, size_t len);
 
-/* Writes digits / 2 bytes, or all digits in lower case and a NUL. The hash is then over. */
+/* Write digits / 2 bytes, or all digits in lower case and a NUL. After that the hash cannot be
+ * used. */
 void hash_end(struct hash *h, unsigned char ret_bytes[HASH_SHA256_DIGITS / 2]);
 void hash_end_hex(struct hash *h, char ret_hex[HASH_SHA256_DIGITS + 1]);
 

@@ -13,9 +13,9 @@
 
 enum { WORD_MAX = 64, FRACTION_MAX = 9 };
 
-/* What the lead byte says: the length, its payload bits, and the least value that needs that many
- * bytes (below it the form is overlong). */
-static const struct form {
+/* The forms of a lead byte: its mask and value, the length of the character, and the least
+ * character that needs that many bytes (a smaller one is overlong). */
+static const struct utf8_form {
     unsigned char mask, lead, len;
     uint32_t least;
 } forms[] = {
@@ -25,7 +25,7 @@ static const struct form {
     {0xf8, 0xf0, 4, 0x10000},
 };
 
-static const struct form *form_of(unsigned char lead)
+static const struct utf8_form *find_form(unsigned char lead)
 {
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
         if ((lead & forms[i].mask) == forms[i].lead)
@@ -42,7 +42,7 @@ static bool is_scalar(uint32_t c)
 size_t text_decode(const char *s, size_t len, uint32_t *ret_char)
 {
     unsigned char lead = (unsigned char)s[0];
-    const struct form *form = form_of(lead);
+    const struct utf8_form *form = find_form(lead);
     if (!form || form->len > len)
         return 0;
     uint32_t c = lead & (unsigned char)~form->mask;
@@ -72,8 +72,9 @@ void text_encode(struct buf *out, uint32_t c)
     buf_add(out, bytes, forms[n].len);
 }
 
-/* Bytes at the start of s that are ASCII, in whole words: most of most texts. */
-static size_t ascii_words(const char *s, size_t len)
+/* Counts the ASCII bytes at the start of s, in whole words. Most texts are mostly ASCII, so this is
+ * fast. */
+static size_t ascii_len(const char *s, size_t len)
 {
     size_t at = 0;
     for (uint64_t word; len - at >= sizeof(word); at += sizeof(word)) {
@@ -86,14 +87,14 @@ static size_t ascii_words(const char *s, size_t len)
 
 size_t text_valid(const char *s, size_t len)
 {
-    size_t at = ascii_words(s, len);
+    size_t at = ascii_len(s, len);
     for (size_t n; at < len; at += n) {
         uint32_t c;
         n = text_decode(s + at, len - at, &c);
         if (!n)
             break;
         if (n == 1)
-            n += ascii_words(s + at + 1, len - at - 1);
+            n += ascii_len(s + at + 1, len - at - 1);
     }
     return at;
 }
@@ -107,9 +108,9 @@ static void open_locale(void)
         utf8_locale = newlocale(LC_CTYPE_MASK, "en_US.UTF-8", (locale_t)0);
 }
 
-/* wcwidth() answers for the locale in force, and the user's may be "C": ours is put in its place.
- */
-static size_t wide_width(uint32_t c)
+/* wcwidth() uses the current locale, and the user's may be "C". We switch to a UTF-8 locale for the
+ * call. */
+static size_t utf8_char_width(uint32_t c)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, open_locale);
@@ -121,13 +122,13 @@ static size_t wide_width(uint32_t c)
     return width < 0 ? 1 : (size_t)width;
 }
 
-/* Width of the character at s, and its bytes. */
+/* Returns the width of the character at s, and its number of bytes. */
 static size_t char_width(const char *s, size_t len, size_t *ret_bytes)
 {
     uint32_t c;
     size_t n = text_decode(s, len, &c);
     *ret_bytes = n ? n : 1;
-    return n > 1 ? wide_width(c) : 1;
+    return n > 1 ? utf8_char_width(c) : 1;
 }
 
 size_t text_width(const char *s, size_t len)
@@ -150,8 +151,8 @@ size_t text_fit(const char *s, size_t len, size_t columns)
     return at;
 }
 
-/* Characters beyond ASCII that show nothing themselves and change what is around them. */
-static bool is_treacherous(uint32_t c)
+/* Characters beyond ASCII that are invisible and change how the text around them looks. */
+static bool is_invisible(uint32_t c)
 {
     static const struct {
         uint32_t first, last;
@@ -168,7 +169,7 @@ static bool is_treacherous(uint32_t c)
 
 static bool is_plain(uint32_t c)
 {
-    return c < 0x80 ? c >= 0x20 && c != 0x7f : !is_treacherous(c);
+    return c < 0x80 ? c >= 0x20 && c != 0x7f : !is_invisible(c);
 }
 
 static void add_escaped(struct buf *out, uint32_t c)
@@ -184,7 +185,7 @@ static void add_escaped(struct buf *out, uint32_t c)
 
 void text_harmless(struct buf *out, const char *s, size_t len)
 {
-    size_t done = 0; /* everything before it is in out */
+    size_t done = 0; /* out has everything before this offset */
     for (size_t at = 0, n; at < len; at += n) {
         uint32_t c;
         size_t bytes = text_decode(s + at, len - at, &c);
@@ -226,13 +227,13 @@ void text_pad(struct buf *out, size_t start, size_t width)
     buf_addrep(out, ' ', used < width ? width - used : 0);
 }
 
-/* What is left to read of a quantity. */
-struct text_pos {
+/* The unread rest of a quantity. */
+struct quantity {
     const char *s;
     size_t len;
 };
 
-static bool next_digit(struct text_pos *in, int *ret_digit)
+static bool read_digit(struct quantity *in, int *ret_digit)
 {
     if (!in->len || in->s[0] < '0' || in->s[0] > '9')
         return false;
@@ -242,7 +243,7 @@ static bool next_digit(struct text_pos *in, int *ret_digit)
     return true;
 }
 
-static bool next_is(struct text_pos *in, const char *word)
+static bool skip_word(struct quantity *in, const char *word)
 {
     size_t n = strlen(word);
     if (in->len < n || memcmp(in->s, word, n) != 0)
@@ -252,22 +253,22 @@ static bool next_is(struct text_pos *in, const char *word)
     return true;
 }
 
-/* whole + part / scale, without rounding; part < scale, and scale is 1 without a fraction. */
+/* whole + part / scale, without rounding. part < scale; scale is 1 if there is no fraction. */
 struct decimal {
     int64_t whole, part, scale;
 };
 
-static int read_decimal(struct text_pos *in, struct decimal *ret)
+static int read_decimal(struct quantity *in, struct decimal *ret)
 {
     struct decimal d = {.scale = 1};
     int digit, digits = 0;
-    for (; next_digit(in, &digit); digits++) {
+    for (; read_digit(in, &digit); digits++) {
         if (__builtin_mul_overflow(d.whole, 10, &d.whole) ||
             __builtin_add_overflow(d.whole, digit, &d.whole))
             return -1;
     }
-    bool fraction = digits && next_is(in, ".");
-    for (digits = fraction ? 0 : digits; fraction && next_digit(in, &digit); digits++) {
+    bool fraction = digits && skip_word(in, ".");
+    for (digits = fraction ? 0 : digits; fraction && read_digit(in, &digit); digits++) {
         if (digits == FRACTION_MAX)
             return -1;
         d.part = d.part * 10 + digit;
@@ -277,7 +278,7 @@ static int read_decimal(struct text_pos *in, struct decimal *ret)
     return digits ? 0 : -1;
 }
 
-/* Adds d * unit to *sum, exactly or not at all. */
+/* Adds d * unit to *sum. Fails if the result is not exact. */
 static int add_scaled(int64_t *sum, struct decimal d, int64_t unit)
 {
     int64_t whole, part;
@@ -294,12 +295,12 @@ struct unit {
     int64_t size;
 };
 
-/* The first unit of the table that is next in the input; the table holds the longer names of a
- * common beginning first. */
-static const struct unit *read_unit(struct text_pos *in, const struct unit *units, size_t n)
+/* Reads the first unit of the table that comes next in the input. If two names begin alike, the
+ * table must list the longer one first. */
+static const struct unit *read_unit(struct quantity *in, const struct unit *units, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        if (next_is(in, units[i].name))
+        if (skip_word(in, units[i].name))
             return &units[i];
     }
     return NULL;
@@ -309,7 +310,7 @@ int64_t text_parse_duration(const char *s, size_t len)
 {
     static const struct unit units[] = {
         {"ms", 1}, {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}};
-    struct text_pos in = {s, len};
+    struct quantity in = {s, len};
     int64_t sum = 0, previous = INT64_MAX;
     do {
         struct decimal d;
@@ -331,7 +332,7 @@ int64_t text_parse_count(const char *s, size_t len)
     static const struct unit units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
                                         {"k", 1000},      {"K", 1000},      {"M", 1000000},
                                         {"G", 1000000000}};
-    struct text_pos in = {s, len};
+    struct quantity in = {s, len};
     struct decimal d;
     if (read_decimal(&in, &d) != 0)
         return -1;
@@ -342,7 +343,8 @@ int64_t text_parse_count(const char *s, size_t len)
     return sum;
 }
 
-/* Writes the sign and returns the magnitude, which for INT64_MIN only fits unsigned. */
+/* Writes the sign and returns the magnitude. The magnitude of INT64_MIN fits only an unsigned
+ * type. */
 static uint64_t add_sign(struct buf *out, int64_t n)
 {
     if (n < 0)
@@ -384,9 +386,9 @@ void text_format_seconds(struct buf *out, int64_t ms)
         text_format_duration(out, ms - ms % 1000);
 }
 
-/* Scales n down by base until it is below it; cut off rather than rounded, so that 999999 does not
- * become 1000.0k. Returns how often it was scaled. */
-static size_t add_short(struct buf *out, uint64_t n, uint64_t base)
+/* Divides n by base until it is below base, and writes it. It truncates instead of rounding:
+ * otherwise 999999 would become 1000.0k. Returns the number of divisions. */
+static size_t add_scaled_down(struct buf *out, uint64_t n, uint64_t base)
 {
     size_t power = 0;
     uint64_t rest = 0;
@@ -402,17 +404,17 @@ void text_format_count(struct buf *out, int64_t n)
 {
     static const char *const units[] = {"", "k", "M", "G", "T", "P", "E"};
     uint64_t size = add_sign(out, n);
-    buf_addstr(out, units[add_short(out, size, 1000)]);
+    buf_addstr(out, units[add_scaled_down(out, size, 1000)]);
 }
 
 void text_format_bytes(struct buf *out, int64_t n)
 {
     static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
     uint64_t size = add_sign(out, n);
-    buf_addstr(out, units[add_short(out, size, 1024)]);
+    buf_addstr(out, units[add_scaled_down(out, size, 1024)]);
 }
 
-static bool same(char a, char b, bool fold)
+static bool same_char(char a, char b, bool fold)
 {
     if (fold && a >= 'A' && a <= 'Z')
         a = (char)(a - 'A' + 'a');
@@ -421,14 +423,14 @@ static bool same(char a, char b, bool fold)
     return a == b;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min_of(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
 
-/* The table of edit distances between all beginnings of a and b, of which the last three rows are
- * kept: a swap of neighbours looks two rows back. */
-static unsigned distance(const char *a, const char *b, unsigned limit, bool fold)
+/* Fills the table of edit distances between all prefixes of a and b. We keep its last three rows: a
+ * swap of neighbours looks two rows back. */
+static unsigned edit_distance(const char *a, const char *b, unsigned limit, bool fold)
 {
     size_t na = strnlen(a, WORD_MAX + 1), nb = strnlen(b, WORD_MAX + 1);
     size_t apart = na > nb ? na - nb : nb - na;
@@ -441,21 +443,22 @@ static unsigned distance(const char *a, const char *b, unsigned limit, bool fold
         const unsigned *above = rows[(i - 1) % 3], *two_above = rows[(i + 1) % 3];
         unsigned *row = rows[i % 3], best = row[0] = (unsigned)i;
         for (size_t j = 1; j <= nb; j++) {
-            row[j] = least(least(above[j], row[j - 1]) + 1,
-                           above[j - 1] + !same(a[i - 1], b[j - 1], fold));
-            if (i > 1 && j > 1 && same(a[i - 1], b[j - 2], fold) && same(a[i - 2], b[j - 1], fold))
-                row[j] = least(row[j], two_above[j - 2] + 1);
-            best = least(best, row[j]);
+            row[j] = min_of(min_of(above[j], row[j - 1]) + 1,
+                            above[j - 1] + !same_char(a[i - 1], b[j - 1], fold));
+            if (i > 1 && j > 1 && same_char(a[i - 1], b[j - 2], fold) &&
+                same_char(a[i - 2], b[j - 1], fold))
+                row[j] = min_of(row[j], two_above[j - 2] + 1);
+            best = min_of(best, row[j]);
         }
         if (best > limit + 1)
             return limit + 1;
     }
-    return least(rows[na % 3][nb], limit + 1);
+    return min_of(rows[na % 3][nb], limit + 1);
 }
 
 unsigned text_distance(const char *a, const char *b, unsigned limit)
 {
-    return distance(a, b, limit, false);
+    return edit_distance(a, b, limit, false);
 }
 
 const char *text_nearest(const char *word, const char *const *candidates, size_t n)
@@ -465,8 +468,8 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     unsigned best = limit ? limit + 1 : 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < n && best; i++) {
-        unsigned d = distance(word, candidates[i], best - 1, true);
-        if (d < best && (d < len || d < strlen(candidates[i]))) { /* something of it must be left */
+        unsigned d = edit_distance(word, candidates[i], best - 1, true);
+        if (d < best && (d < len || d < strlen(candidates[i]))) { /* keep at least one character */
             best = d;
             nearest = candidates[i];
         }
@@ -474,7 +477,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     return nearest;
 }
 
-static size_t digits(const char *s)
+static size_t count_digits(const char *s)
 {
     return strspn(s, "0123456789");
 }
@@ -484,7 +487,7 @@ int text_natural(const char *a, const char *b)
     const char *left = a, *right = b;
     while (*left && *right) {
         size_t zeros = strspn(left, "0"), more_zeros = strspn(right, "0");
-        size_t len = digits(left + zeros), more = digits(right + more_zeros);
+        size_t len = count_digits(left + zeros), more = count_digits(right + more_zeros);
         bool numbers = zeros + len && more_zeros + more;
         int order = numbers ? (len != more ? (len < more ? -1 : 1)
                                            : strncmp(left + zeros, right + more_zeros, len))

@@ -1,6 +1,6 @@
 /*
- * Text as people see it: UTF-8, width on a terminal, harmless printing, durations, sizes, and the
- * word that was meant.
+ * Text for people: UTF-8, width on a terminal, escaping, durations, sizes, and suggestions for
+ * misspelt words.
  */
 #ifndef BASE_TEXT_TEXT_H
 #define BASE_TEXT_TEXT_H
@@ -11,68 +11,69 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes the first character of s (len bytes, at least one). Returns the bytes it takes, or 0
- * where s does not begin with valid UTF-8 (overlong forms, surrogates, beyond U+10FFFF are not). */
+/* Decodes the first character of s (len bytes, at least one). Returns its number of bytes, or 0 if
+ * s does not begin with valid UTF-8. Overlong forms, surrogates and values beyond U+10FFFF are
+ * invalid. */
 size_t text_decode(const char *s, size_t len, uint32_t *ret_char);
-void text_encode(struct buf *out, uint32_t c); /* U+FFFD for what is no character */
+void text_encode(struct buf *out, uint32_t c); /* U+FFFD if c is no character */
 
-/* Length of the longest valid UTF-8 prefix: equals len when all of it is valid. */
+/* Length of the longest valid UTF-8 prefix. Equals len if all of s is valid. */
 size_t text_valid(const char *s, size_t len);
 
-/* Columns that s takes on a terminal: 0 for combining, 2 for wide characters; a byte that is not
- * UTF-8 counts as one, and so does what the C library knows no width of. s is taken to be harmless
+/* Columns of s on a terminal: 0 for combining characters, 2 for wide ones. A byte that is not UTF-8
+ * counts as one, and so does a character that the C library does not know. s must be escaped
  * already. */
 size_t text_width(const char *s, size_t len);
 
-/* Bytes of the longest prefix of whole characters of s that fits into `columns`; combining
- * characters stay with the one before them. */
+/* Bytes of the longest prefix of s, in whole characters, that fits into `columns`. Combining
+ * characters stay with the character before them. */
 size_t text_fit(const char *s, size_t len, size_t columns);
 
-/* Appends s with everything made visible that could act on a terminal, a page or a reader's eye:
- * C0 and C1 controls, DEL, bidirectional controls, zero-width and other invisible format
- * characters, line and paragraph separators, and bytes that are not UTF-8. They appear as \n, \t,
- * \r, \e, \xNN (a byte or a character of ASCII) or \u{NNNN}. A backslash stays as it is, so the way
- * back is lost. The result is one line of valid UTF-8. */
+/* Appends s and escapes everything that could act on a terminal, a page or a reader's eye: C0 and
+ * C1 controls, DEL, bidirectional controls, zero-width and other invisible format characters, line
+ * and paragraph separators, and bytes that are not UTF-8. The escapes are \n, \t, \r, \e, \xNN (a
+ * byte or an ASCII character) and \u{NNNN}. We do not escape backslashes, so nobody can decode the
+ * result. The result is one line of valid UTF-8. */
 void text_harmless(struct buf *out, const char *s, size_t len);
 
-/* The same of a string. */
+/* The same for a C string. */
 void text_add_harmless(struct buf *out, const char *s);
 
-/* The same but for tabs, which stay: they indent code. */
+/* The same, but keeps tabs: they indent code. */
 void text_harmless_tabs(struct buf *out, const char *s, size_t len);
 
-/* "90s", "15m", "2h", "1h30m", "500ms", "1.5h", "2d", or a bare whole number of seconds. Several
- * units go from large to small, each once, and only the last may have a fraction, of at most nine
- * digits, that comes out at whole milliseconds. No signs, no spaces, digits on both sides of a
- * point. Milliseconds; -1 where s is none of these or does not fit. */
+/* Parses "90s", "15m", "2h", "1h30m", "500ms", "1.5h", "2d", or a whole number of seconds. Several
+ * units go from large to small, each at most once. Only the last may have a fraction, of at most
+ * nine digits, and it must give whole milliseconds. No signs, no spaces, digits on both sides of a
+ * point. Returns milliseconds, or -1 if s is none of these or too large. */
 int64_t text_parse_duration(const char *s, size_t len);
 
-/* The two largest units, cut off rather than rounded, without a zero: "500ms", "3.2s", "45s",
- * "1m 30s", "1h 5m", "2d". */
+/* Appends the two largest units, truncated instead of rounded. A zero is left out: "500ms", "3.2s",
+ * "45s", "1m 30s", "1h 5m", "2d". */
 void text_format_duration(struct buf *out, int64_t ms);
 
-void text_format_seconds(struct buf *out, int64_t ms); /* the same without parts of a second */
+void text_format_seconds(struct buf *out, int64_t ms); /* the same without fractions of a second */
 
-/* Appends blanks up to a column of so many that began at `start`. */
+/* Appends blanks to fill a column of `width` that began at offset `start`. */
 void text_pad(struct buf *out, size_t start, size_t width);
 
-/* "200", "64k" or "64K", "1.5M", "2G" (decimal, for tokens) or "64KiB", "1.5MiB", "2GiB" (binary).
- * Fractions need a unit and come out at a whole number, as above; -1 otherwise. */
+/* Parses "200", "64k" or "64K", "1.5M", "2G" (decimal, for tokens) or "64KiB", "1.5MiB", "2GiB"
+ * (binary). A fraction needs a unit and must give a whole number. Returns -1 for anything else. */
 int64_t text_parse_count(const char *s, size_t len);
-void text_format_count(struct buf *out, int64_t n); /* "950", "12.3k", "4.0M"; cut off */
+void text_format_count(struct buf *out, int64_t n); /* "950", "12.3k", "4.0M"; truncated */
 void text_format_bytes(struct buf *out, int64_t n); /* "950 B", "12.3 KiB" */
 
-/* Number of edits (insert, delete, replace, swap of neighbours) between two words, or limit + 1
- * where it is more than limit. Linear space; words longer than 64 bytes are never close. */
+/* Number of edits (insert, delete, replace, swap neighbours) between two words, or limit + 1 if
+ * there are more than limit. Linear space; words longer than 64 bytes are never close. */
 unsigned text_distance(const char *a, const char *b, unsigned limit);
 
-/* The candidate that a misspelt word was probably meant to be, or NULL: the nearest one within a
- * third of the word's length (at least one edit), the first of equals. A difference in the case of
- * ASCII letters is no edit here. */
+/* Returns the candidate that a misspelt word probably means, or NULL: the nearest one within a
+ * third of the word's length (at least one edit). The first of equals wins. The case of ASCII
+ * letters does not count. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
 
-/* Orders texts as people number things: "a2" before "a10". Runs of ASCII digits compare by value,
- * all else bytewise; 0 only for texts that are the same. */
+/* Compares texts in natural order: "a2" before "a10". Runs of ASCII digits compare by value,
+ * everything else by bytes. Returns 0 only for identical texts. */
 int text_natural(const char *a, const char *b);
 
 #endif
