@@ -7,15 +7,15 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-static atomic_int first;
+static atomic_int first_signal;
 
 static void on_signal(int signal)
 {
     int none = 0;
-    (void)atomic_compare_exchange_strong(&first, &none, signal);
+    (void)atomic_compare_exchange_strong(&first_signal, &none, signal);
 }
 
-/* Without SA_RESTART: what waits is to look up. */
+/* Without SA_RESTART, so that a waiting system call returns with EINTR. */
 void interrupt_watch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -30,5 +30,5 @@ void interrupt_watch(void)
 
 int interrupt_signal(void)
 {
-    return atomic_load(&first);
+    return atomic_load(&first_signal);
 }

@@ -9,12 +9,12 @@
 
 enum { YOUNG_MS = 1000, FIRST_MS = 20000, HURRY_MS = 3000, SIGNALS = 32 };
 
-/* What the handler looks at. */
-static atomic_int asked, group;
-static atomic_uint since;         /* monotonic ms, as far as they fit */
-static atomic_uint first, second; /* likewise: when it came */
+/* The handler reads and writes these. */
+static atomic_int signals_seen, group;
+static atomic_uint wait_began;    /* monotonic ms, cut to unsigned */
+static atomic_uint first, second; /* likewise: when the first and second signal came */
 
-static void (*before[SIGNALS])(int signal);
+static void (*old_handlers[SIGNALS])(int signal);
 
 static unsigned now(void)
 {
@@ -23,12 +23,13 @@ static unsigned now(void)
 
 static void on_signal(int signal)
 {
-    int saved = errno, times = atomic_fetch_add(&asked, 1) + 1, waited_for = atomic_load(&group);
+    int saved = errno, times = atomic_fetch_add(&signals_seen, 1) + 1,
+        waited_for = atomic_load(&group);
     if (times <= 2)
         atomic_store(times == 1 ? &first : &second, now());
-    if (times > 1 && waited_for > 0 && now() - atomic_load(&since) >= YOUNG_MS)
+    if (times > 1 && waited_for > 0 && now() - atomic_load(&wait_began) >= YOUNG_MS)
         (void)kill(-waited_for, times == 2 ? SIGTERM : SIGKILL);
-    before[signal](signal);
+    old_handlers[signal](signal);
     errno = saved;
 }
 
@@ -38,14 +39,14 @@ void interrupt_by(int signal)
     if (signal >= SIGNALS || sigaction(signal, NULL, &sa) < 0 || sa.sa_handler == SIG_DFL ||
         sa.sa_handler == SIG_IGN || sa.sa_handler == on_signal)
         return;
-    before[signal] = sa.sa_handler;
+    old_handlers[signal] = sa.sa_handler;
     sa.sa_handler = on_signal;
-    (void)sigaction(signal, &sa, NULL); /* else it only takes longer */
+    (void)sigaction(signal, &sa, NULL); /* if that fails, stopping only takes longer */
 }
 
 int64_t interrupt_until(int64_t began, int64_t end)
 {
-    int times = atomic_load(&asked);
+    int times = atomic_load(&signals_seen);
     if (!times)
         return end;
     unsigned came = times > 1 ? atomic_load(&second) : atomic_load(&first);
@@ -57,7 +58,7 @@ int64_t interrupt_until(int64_t began, int64_t end)
 
 void interrupt_begin(pid_t leader)
 {
-    atomic_store(&since, now());
+    atomic_store(&wait_began, now());
     atomic_store(&group, leader);
 }
 

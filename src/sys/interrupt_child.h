@@ -1,7 +1,6 @@
 /*
- * Who is asked a second time to stop does not wait any longer for a program that hangs. The loop
- * sees signals only between callbacks; what is waited for within one is ended by this, from the
- * handler itself.
+ * The second request to stop ends a program that hangs. The loop sees signals only between
+ * callbacks. If a callback waits for a program, the signal handler itself ends that program.
  */
 #ifndef SYS_INTERRUPT_CHILD_H
 #define SYS_INTERRUPT_CHILD_H
@@ -9,18 +8,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From its second time on, the signal also ends the program that is waited for, politely at first;
- * not one that was started within the last second. The signal must have a handler, the loop's,
- * which is called as before. */
+/* From its second time on, the signal also ends the program that we wait for: first with SIGTERM,
+ * then with SIGKILL. It spares a program that started within the last second. The signal must have
+ * a handler already (the loop's), and we still call that handler. */
 void interrupt_by(int signal);
 
-/* Until when to wait, for who began at `since` and would wait until `end` (monotonic ms): that, or
- * twenty seconds after the first such signal, or three after the second, if these came later than
- * it began. */
+/* Returns until when to wait (monotonic ms) for a caller that began at `since` and would wait until
+ * `end`. That is `end`, or earlier: twenty seconds after the first signal, three seconds after the
+ * second. If the wait began after the signal, the seconds count from `since`. */
 int64_t interrupt_until(int64_t since, int64_t end);
 
-/* Around the waiting: the group of processes that is waited for. Its leader must not be reaped in
- * between. */
+/* Call these around a wait. `group` is the process group that we wait for. Nobody may reap its
+ * leader between the two calls. */
 void interrupt_begin(pid_t group);
 void interrupt_end(void);
 

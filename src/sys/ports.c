@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-/* Below what systems hand out by themselves to outgoing connections. */
+/* Below the range from which systems choose ports for outgoing connections. */
 enum { FIRST_PORT = 20000, END_PORT = 32768 };
 
 static bool is_free(int port)
@@ -30,8 +30,8 @@ static bool are_free(int first, int size)
     return true;
 }
 
-/* Runs that are under way at the same time begin at different places. */
-static void begin(struct ports *p, int size)
+/* Begins at a random block, so that runs that run at the same time begin at different ones. */
+static void choose_first_block(struct ports *p, int size)
 {
     unsigned random = 0;
     p->size = size;
@@ -44,7 +44,7 @@ static void begin(struct ports *p, int size)
 int ports_take(struct ports *p, int size)
 {
     if (!p->taken)
-        begin(p, size);
+        choose_first_block(p, size);
     for (size_t tries = 0; tries < p->count; tries++) {
         size_t block = p->next;
         int first = FIRST_PORT + (int)block * p->size;

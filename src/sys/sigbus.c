@@ -4,35 +4,35 @@
 #include <signal.h>
 #include <stddef.h>
 
-/* Where the thread goes on; NULL: a fault is not expected. */
-static _Thread_local sigjmp_buf *way_out;
+/* The point to which the thread jumps after a fault; NULL if we do not expect faults. */
+static _Thread_local sigjmp_buf *escape_point;
 
-static struct sigaction before;
+static struct sigaction old_action;
 
-/* Where nobody expects it the same happens again, as if we were not here. */
+/* If we do not expect a fault, we restore the old handler, and the same fault happens again. */
 static void on_fault(int signal)
 {
-    if (way_out)
-        siglongjmp(*way_out, 1);
-    (void)sigaction(signal, &before, NULL);
+    if (escape_point)
+        siglongjmp(*escape_point, 1);
+    (void)sigaction(signal, &old_action, NULL);
 }
 
-/* The handler is not left by returning: the signal must not be held back meanwhile. */
+/* SA_NODEFER, because we leave the handler by a jump: otherwise the signal would stay blocked. */
 bool sigbus_try(void (*fn)(void *ctx), void *ctx)
 {
     struct sigaction leave = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
     sigjmp_buf here;
     bool whole = false;
-    if (sigaction(SIGBUS, &leave, &before) < 0) {
+    if (sigaction(SIGBUS, &leave, &old_action) < 0) {
         fn(ctx);
         return true;
     }
     if (sigsetjmp(here, 0) == 0) {
-        way_out = &here;
+        escape_point = &here;
         fn(ctx);
         whole = true;
     }
-    way_out = NULL;
-    (void)sigaction(SIGBUS, &before, NULL);
+    escape_point = NULL;
+    (void)sigaction(SIGBUS, &old_action, NULL);
     return whole;
 }

@@ -1,15 +1,15 @@
 /*
- * Faults: the memory of a mapped file has no room on the disk until it is written to, on some file
- * systems (btrfs) each time anew. Where there is none then, the system has no other word for it
- * than SIGBUS.
+ * SIGBUS on mapped files. Some file systems reserve room on the disk only when we write to the
+ * memory of a mapped file (btrfs does so for each write). If the disk is full then, the system
+ * sends SIGBUS.
  */
 #ifndef SYS_SIGBUS_H
 #define SYS_SIGBUS_H
 
 #include <stdbool.h>
 
-/* Calls fn. False where it was left in the middle for such a fault: what it was at is as if the
- * process had been killed there, and what it held in memory is not given back. Not to be nested. */
+/* Calls fn. Returns false if a SIGBUS left fn in the middle. Then it is as if the process had been
+ * killed there, and the memory that fn allocated leaks. Do not nest calls. */
 bool sigbus_try(void (*fn)(void *ctx), void *ctx);
 
 #endif

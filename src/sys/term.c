@@ -34,7 +34,7 @@ bool term_pause(int fd, int ms)
     return poll(&out, 1, ms) <= 0 || !(out.revents & (POLLERR | POLLHUP));
 }
 
-/* With `stty tostop` a write from the background would stop us. */
+/* With `stty tostop` a write from the background would stop us, so we block SIGTTOU. */
 void term_bell(void)
 {
     autoclose int fd = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -46,6 +46,6 @@ void term_bell(void)
     if (sigprocmask(SIG_BLOCK, &set, &before) < 0)
         return;
     ssize_t written = write(fd, "\a", 1);
-    (void)written; /* nobody misses it more than that */
+    (void)written; /* a missing bell does not matter */
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }

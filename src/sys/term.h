@@ -1,5 +1,5 @@
 /*
- * The terminal that a stream may be.
+ * Terminals: size, pause and bell.
  */
 #ifndef SYS_TERM_H
 #define SYS_TERM_H
@@ -7,21 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns of the terminal behind fd, or what COLUMNS says; 0 where it is none or does not tell. */
+/* Columns of the terminal at fd; COLUMNS overrides it. 0 if fd is no terminal or its size is
+ * unknown. */
 size_t term_columns(int fd);
 
-/* What the terminal behind fd itself says at this moment: it may be resized at any time. Zeros
- * where it is none or does not tell. */
+/* The size of the terminal at fd at this moment: the user may resize it at any time. Zeros if fd is
+ * no terminal or its size is unknown. */
 struct term_size {
     size_t columns, rows;
 };
 struct term_size term_size(int fd);
 
-/* Waits so long, or until a signal comes; false at once where fd is a pipe that nobody reads. */
+/* Waits for `ms`, or until a signal comes. Returns false at once if fd is a pipe that nobody
+ * reads. */
 bool term_pause(int fd, int ms);
 
-/* Rings the bell of our controlling terminal, where there is one; also from the background, and
- * without ever waiting for it. */
+/* Rings the bell of our controlling terminal, if there is one. It works from the background and
+ * never blocks. */
 void term_bell(void);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * How long other programs and their locks are waited for before that is a failure.
+ * Time limits for other programs and their locks.
  */
 #ifndef SYS_TIME_LIMITS_H
 #define SYS_TIME_LIMITS_H
 
 #include <stdint.h>
 
-/* `usual` ms, or what the variable ANABRANCH_PATIENCE says instead: 90s, 15m. */
+/* Returns `usual` ms, or the value of the variable ANABRANCH_PATIENCE: 90s, 15m. */
 int64_t time_limit(int64_t usual);
 
-/* The same for what a plan has run beside its agents, by ANABRANCH_COMMAND_TIME. */
+/* The same for commands that a plan runs beside its agents, with ANABRANCH_COMMAND_TIME. */
 int64_t time_limit_with_commands(int64_t usual);
 
 #endif

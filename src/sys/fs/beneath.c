@@ -30,7 +30,7 @@ static int ask_kernel(int folder, const char *path, int flags, mode_t mode, unsi
     return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 }
 
-/* An old kernel, or a filter of system calls that does not know it. */
+/* The kernel is too old for openat2(), or a system call filter refuses it. */
 static bool is_missing(int fd)
 {
     return fd < 0 && (errno == ENOSYS || errno == EPERM);
@@ -53,8 +53,8 @@ static bool is_missing(int fd)
 }
 #endif
 
-/* One folder down; `fd` is closed unless it is where the walk began. */
-static int step(int *fd, int start, const char *name)
+/* Enters one folder. Closes `fd` unless it is where the walk began. */
+static int enter_folder(int *fd, int start, const char *name)
 {
     if (strcmp(name, "..") == 0) {
         errno = EXDEV;
@@ -69,15 +69,15 @@ static int step(int *fd, int start, const char *name)
     return 0;
 }
 
-/* Folder by folder, each of them by a descriptor. */
-static int walk(int folder, const char *path, int flags, mode_t mode)
+/* Opens the path folder by folder, each by a descriptor. */
+static int open_stepwise(int folder, const char *path, int flags, mode_t mode)
 {
     autofree char *copy = mem_str(path);
     autoclose int root = *path == '/' ? open("/", FOLDER) : -1;
     int start = root >= 0 ? root : folder, fd = start, found = -1;
     char *save = NULL, *name = strtok_r(copy, "/", &save);
     for (char *next; name && (next = strtok_r(NULL, "/", &save)); name = next) {
-        if (step(&fd, start, name) < 0)
+        if (enter_folder(&fd, start, name) < 0)
             goto out;
     }
     if (name && strcmp(name, "..") == 0)
@@ -92,16 +92,16 @@ out:;
     return found;
 }
 
-static int resolve(int folder, const char *path, int flags, mode_t mode, unsigned how)
+static int open_resolved(int folder, const char *path, int flags, mode_t mode, unsigned how)
 {
     int fd = ask_kernel(folder, *path ? path : ".", flags | O_NOFOLLOW | O_CLOEXEC, mode, how);
-    return is_missing(fd) ? walk(folder, path, flags | O_CLOEXEC, mode) : fd;
+    return is_missing(fd) ? open_stepwise(folder, path, flags | O_CLOEXEC, mode) : fd;
 }
 
 int beneath_open(int folder, const char *path, int flags, mode_t mode)
 {
     if (*path != '/')
-        return resolve(folder, path, flags, mode, BENEATH);
+        return open_resolved(folder, path, flags, mode, BENEATH);
     errno = EXDEV;
     return -1;
 }
@@ -113,7 +113,7 @@ int beneath_at(int folder, const char *path)
 
 int beneath_enter(int folder, const char *name)
 {
-    return resolve(folder, name, O_RDONLY | O_DIRECTORY, 0, SAME_MOUNT);
+    return open_resolved(folder, name, O_RDONLY | O_DIRECTORY, 0, SAME_MOUNT);
 }
 
 int beneath_parent(int folder, const char *path, const char **ret_name)
@@ -170,7 +170,7 @@ char *beneath_real(const char *path)
     }
 }
 
-static int tell(const char *path, struct err *err)
+static int path_error(const char *path, struct err *err)
 {
     return errno == ELOOP || errno == ENOTDIR
                ? err_set(err, ERR_ENV, "a symlink or file is in the way of '%s'", path)
@@ -179,9 +179,9 @@ static int tell(const char *path, struct err *err)
 
 int beneath_folder(const char *path, int *ret_fd, struct err *err)
 {
-    int fd = resolve(AT_FDCWD, path, FOLDER, 0, ANYWHERE);
+    int fd = open_resolved(AT_FDCWD, path, FOLDER, 0, ANYWHERE);
     if (fd < 0)
-        return tell(path, err);
+        return path_error(path, err);
     *ret_fd = fd;
     return 0;
 }

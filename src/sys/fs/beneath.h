@@ -1,8 +1,8 @@
 /*
- * Paths that somebody hostile may have changed: they are resolved without following a symlink
- * anywhere, and what is done at their end is done in the folder that is open then.
+ * Opens paths that a hostile process may change meanwhile. No call follows a symlink anywhere.
+ * Callers then work in the folder that is open, not on its path.
  *
- * By openat2() where the kernel has it, else folder by folder.
+ * We use openat2() if the kernel has it, and otherwise open folder by folder.
  */
 #ifndef SYS_FS_BENEATH_H
 #define SYS_FS_BENEATH_H
@@ -12,38 +12,40 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Opens the path `path` below an open folder, "" for the folder itself; what leads out of it, and
- * symlinks, the last part among them, are refused. -1 with errno; `mode` is for O_CREAT. */
+/* Opens `path` below an open folder; "" is the folder itself. Refuses symlinks, also as the last
+ * part, and paths that leave the folder. Returns -1 with errno. `mode` is for O_CREAT. */
 int beneath_open(int folder, const char *path, int flags, mode_t mode);
 
-/* The same for a folder that is only a place for other calls. */
+/* The same for a folder that is only used as the start of other calls. */
 int beneath_at(int folder, const char *path);
 
-/* The same for the entry `name` of an open folder, where that is a folder on the same mount. */
+/* The same for the entry `name` of an open folder, if that is a folder on the same mount. */
 int beneath_enter(int folder, const char *name);
 
-/* Opens the folder that a path below an open one is in; *ret_name is its last part. */
+/* Opens the parent folder of a path below an open one. *ret_name is the last part of the path. */
 int beneath_parent(int folder, const char *path, const char **ret_name);
 
-/* A path by which this process reaches an open folder, whatever its name is; empty where the system
+/* A path to an open folder for this process, independent of the folder's name; empty if the system
  * has none. */
 enum { BENEATH_NAME = 32 };
 void beneath_name(int fd, char ret[BENEATH_NAME]);
 
-/* Changes the mode of a folder below an open one: of that folder itself. */
+/* Changes the mode of a folder below an open one. Never changes a folder that a symlink points
+ * to. */
 int beneath_chmod(int folder, const char *path, mode_t mode);
 
-/* Opens a folder by a path that has no symlinks in it, or is refused. A relative path begins in our
+/* Opens a folder by a path without symlinks; refuses any other path. A relative path begins in our
  * own folder. */
 int beneath_folder(const char *path, int *ret_fd, struct err *err);
 
-/* Likewise the folder that the last part of such a path is in. */
+/* Likewise opens the parent folder of such a path. */
 int beneath_folder_of(const char *path, int *ret_fd, const char **ret_name, struct err *err);
 
-/* A path without symlinks, as far as there is something of it, for what is made of it later. */
+/* Resolves the symlinks in the part of the path that exists, so that we can create the rest
+ * later. */
 char *beneath_real(const char *path);
 
-/* Which file or folder it is, whatever its name is by now. */
+/* Identifies a file or folder, even after someone renames it. */
 struct file_id {
     dev_t dev;
     ino_t ino;
@@ -51,8 +53,8 @@ struct file_id {
 
 int file_id_of(int fd, struct file_id *ret);
 
-/* Whether that is what has the name in an open folder (AT_FDCWD: our own), as the file or folder
- * itself. */
+/* True if that file or folder has the name in an open folder (AT_FDCWD: our own). Follows no
+ * symlink. */
 bool file_id_is_at(const struct file_id *id, int folder, const char *name);
 
 #endif

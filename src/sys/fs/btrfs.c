@@ -17,7 +17,7 @@
 #include <sys/ioctl.h>
 #include <sys/vfs.h>
 
-enum { TOP_INODE = 256 }; /* of every subvolume: BTRFS_FIRST_FREE_OBJECTID */
+enum { TOP_INODE = 256 }; /* inode of every subvolume: BTRFS_FIRST_FREE_OBJECTID */
 
 static bool is_btrfs(int fd)
 {
@@ -25,7 +25,8 @@ static bool is_btrfs(int fd)
     return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
 }
 
-/* Other file systems are not asked for what may mean something else to them. */
+/* Opens a folder on btrfs only: on another file system the ioctl numbers may mean something
+ * else. */
 static int open_btrfs(const char *path, int *ret_fd, struct err *err)
 {
     autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -38,7 +39,7 @@ static int open_btrfs(const char *path, int *ret_fd, struct err *err)
     return 0;
 }
 
-/* Opens the folder that a path is in; *ret_name is the rest. */
+/* Opens the parent folder of a path; *ret_name is the last part. */
 static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
 {
     const char *slash = strrchr(path, '/');
@@ -83,7 +84,7 @@ bool btrfs_is(const char *path)
     return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == TOP_INODE && is_btrfs(fd);
 }
 
-static bool drop(int parent, const char *name)
+static bool destroy_subvolume(int parent, const char *name)
 {
     struct btrfs_ioctl_vol_args args = {0};
     memcpy(args.name, name, strlen(name));
@@ -99,8 +100,8 @@ bool btrfs_drop_at(int at, const char *path)
         st.st_ino != TOP_INODE)
         return false;
     if (at == AT_FDCWD)
-        return open_parent(path, &parent, &name, NULL) == 0 && drop(parent, name);
-    return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && drop(at, path);
+        return open_parent(path, &parent, &name, NULL) == 0 && destroy_subvolume(parent, name);
+    return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && destroy_subvolume(at, path);
 }
 
 bool btrfs_fits(const char *dir)
@@ -109,8 +110,8 @@ bool btrfs_fits(const char *dir)
     return fd >= 0 && is_btrfs(fd);
 }
 
-/* Every subvolume has a device number of its own. */
-static int read_id(const char *dir, struct btrfs_ioctl_fs_info_args *ret, struct err *err)
+/* Reads the id of the whole file system. Device numbers do not help: each subvolume has its own. */
+static int read_disk_id(const char *dir, struct btrfs_ioctl_fs_info_args *ret, struct err *err)
 {
     autofree char *path = mem_printf("%s/", dir);
     autoclose int fd = -1;
@@ -119,10 +120,10 @@ static int read_id(const char *dir, struct btrfs_ioctl_fs_info_args *ret, struct
     return ioctl(fd, BTRFS_IOC_FS_INFO, ret) < 0 ? err_sys(err, "tell the disk of '%s'", dir) : 0;
 }
 
-static int are_together(const char *one, const char *two, struct err *err)
+static int check_same_disk(const char *one, const char *two, struct err *err)
 {
     struct btrfs_ioctl_fs_info_args a = {0}, b = {0};
-    if (read_id(one, &a, err) || read_id(two, &b, err))
+    if (read_disk_id(one, &a, err) || read_disk_id(two, &b, err))
         return -1;
     return memcmp(a.fsid, b.fsid, sizeof(a.fsid)) != 0
                ? err_set(err, ERR_ENV, "'%s' and '%s' are on different file systems", one, two)
@@ -168,7 +169,7 @@ bool btrfs_fits(const char *dir)
     return false;
 }
 
-static int are_together(const char *one, const char *two, struct err *err)
+static int check_same_disk(const char *one, const char *two, struct err *err)
 {
     (void)one;
     (void)two;
@@ -182,8 +183,8 @@ bool btrfs_drop(const char *path)
     return btrfs_drop_at(AT_FDCWD, path);
 }
 
-/* The names are those of our process alone: what is there was left by one that was killed. */
-static int try_in(const char *dir, bool *ret_drop, struct err *err)
+/* The names contain our pid. If they exist, a killed process with the same pid left them. */
+static int try_snapshot(const char *dir, bool *ret_drop, struct err *err)
 {
     autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", dir, (int)getpid());
     autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", dir, (int)getpid());
@@ -198,5 +199,5 @@ static int try_in(const char *dir, bool *ret_drop, struct err *err)
 
 int btrfs_try(const char *from, const char *to, bool *ret_drop, struct err *err)
 {
-    return are_together(from, to, err) || try_in(from, ret_drop, err) ? -1 : 0;
+    return check_same_disk(from, to, err) || try_snapshot(from, ret_drop, err) ? -1 : 0;
 }

@@ -26,13 +26,11 @@ enum { BLOCK = 128 << 10, RANGE_MAX = 1 << 30 };
 struct copy {
     char *from;
     int from_root, to_root;
-    char *dir;    /* the folder of the last entry, which is open on both sides; NULL: none */
-    int src, dst; /* -1: it cannot be entered, and nothing in it is copied */
+    char *dir;    /* the folder of the last entry, open on both sides; NULL: none */
+    int src, dst; /* -1: the folder cannot be entered, so we copy nothing in it */
     struct copy_count count;
-    VEC(char *) made; /* folders, each behind those that it is in */
+    VEC(char *) made_folders; /* folders that we made, each after its parent */
 };
-
-/* --- folders ------------------------------------------------------------------------------ */
 
 static int open_root(const char *path, int *ret_fd, struct err *err)
 {
@@ -57,7 +55,7 @@ struct copy_count copy_count(const struct copy *c)
     return c->count;
 }
 
-static void leave(struct copy *c)
+static void close_folder(struct copy *c)
 {
     own_close(&c->src);
     own_close(&c->dst);
@@ -66,8 +64,9 @@ static void leave(struct copy *c)
     c->dir = NULL;
 }
 
-/* One level down on one side. -1 with errno 0: there is no folder to enter, which is fine. */
-static int step(int *fd, const char *name)
+/* Enters a folder on one side. -1 with errno 0 means that there is no such folder; that is no
+ * error. */
+static int enter_side(int *fd, const char *name)
 {
     int next = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (next < 0) {
@@ -80,29 +79,29 @@ static int step(int *fd, const char *name)
     return 0;
 }
 
-/* Into the folder that the first len bytes of path name, on both sides; made where it is missing.
- */
-static int step_both(struct copy *c, const char *path, size_t len, const char *name,
-                     struct err *err)
+/* Enters the folder `name` on both sides; its path is the first len bytes of `path`. Makes it in
+ * the copy if it is missing. */
+static int enter_both(struct copy *c, const char *path, size_t len, const char *name,
+                      struct err *err)
 {
-    if (step(&c->src, name) < 0)
+    if (enter_side(&c->src, name) < 0)
         return errno ? err_sys(err, "open '%s/%.*s'", c->from, (int)len, path) : 1;
-    /* Writable for us until all is in it. */
+    /* We need write permission until the folder is complete. */
     if (mkdirat(c->dst, name, 0700) == 0)
-        vec_push(&c->made, mem_dup(path, len));
+        vec_push(&c->made_folders, mem_dup(path, len));
     else if (errno != EEXIST)
         return err_sys(err, "make the folder '%.*s'", (int)len, path);
-    if (step(&c->dst, name) < 0)
+    if (enter_side(&c->dst, name) < 0)
         return errno ? err_sys(err, "open '%.*s' in the workspace", (int)len, path) : 1;
     return 0;
 }
 
-/* Makes `dir` (the first len bytes of it, "" is the root) the folder of the next entries. */
-static int enter(struct copy *c, const char *dir, size_t len, struct err *err)
+/* Opens the folder of the next entries: the first len bytes of `dir`; "" is the root. */
+static int enter_folder(struct copy *c, const char *dir, size_t len, struct err *err)
 {
     if (c->dir && strlen(c->dir) == len && memcmp(c->dir, dir, len) == 0)
         return 0;
-    leave(c);
+    close_folder(c);
     c->src = fcntl(c->from_root, F_DUPFD_CLOEXEC, 0);
     c->dst = fcntl(c->to_root, F_DUPFD_CLOEXEC, 0);
     if (c->src < 0 || c->dst < 0)
@@ -111,9 +110,9 @@ static int enter(struct copy *c, const char *dir, size_t len, struct err *err)
         const char *slash = memchr(dir + start, '/', len - start);
         end = slash ? (size_t)(slash - dir) : len;
         autofree char *name = mem_dup(dir + start, end - start);
-        int rc = step_both(c, dir, end, name, err);
+        int rc = enter_both(c, dir, end, name, err);
         if (rc) {
-            leave(c);
+            close_folder(c);
             if (rc < 0)
                 return -1;
             break;
@@ -122,8 +121,6 @@ static int enter(struct copy *c, const char *dir, size_t len, struct err *err)
     c->dir = mem_dup(dir, len);
     return 0;
 }
-
-/* --- files -------------------------------------------------------------------------------- */
 
 #ifdef __linux__
 static bool clone_file(int in, int out)
@@ -142,12 +139,13 @@ int copy_can_share(const char *dir, struct err *err)
     return 0;
 }
 
-/* 0: all is there. 1: not possible here, nothing was written. */
+/* Returns 0 if all bytes are copied, 1 if it is not possible here and nothing was written, -1 on
+ * error. */
 static int copy_in_kernel(int in, int out)
 {
     for (bool any = false;; any = true) {
         ssize_t n = copy_file_range(in, NULL, out, NULL, RANGE_MAX, 0);
-        if (n == 0) /* also of files that only seem to be empty, as in /proc */
+        if (n == 0) /* some files only seem to be empty, as in /proc */
             return any ? 0 : 1;
         if (n < 0)
             return any ? -1 : 1;
@@ -202,7 +200,7 @@ static int copy_part(int in, int out, off_t at, off_t end)
     return 0;
 }
 
-/* A file with holes, whose copy is to have them too: a disk image may be larger than the disk. */
+/* Copies a file with holes and keeps the holes: a disk image may be larger than the disk. */
 static int copy_sparse(int in, int out, off_t size)
 {
     if (ftruncate(out, size) < 0)
@@ -228,7 +226,7 @@ static int copy_bytes(int in, int out, const struct stat *st)
     return rc > 0 ? copy_by_hand(in, out) : rc;
 }
 
-static int fill(struct copy *c, int in, int out, const struct stat *st)
+static int copy_content(struct copy *c, int in, int out, const struct stat *st)
 {
     bool cloned = st->st_size > 0 && clone_file(in, out);
     int rc = cloned ? 0 : copy_bytes(in, out, st);
@@ -242,7 +240,7 @@ static int fill(struct copy *c, int in, int out, const struct stat *st)
 
 static int copy_file(struct copy *c, const char *name, struct err *err)
 {
-    /* A pipe that took the file's place meanwhile must not make us wait. */
+    /* If a pipe replaced the file meanwhile, we must not block. */
     autoclose int in = openat(c->src, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     if (in < 0 && errno == ENOENT)
@@ -254,9 +252,9 @@ static int copy_file(struct copy *c, const char *name, struct err *err)
     int out = openat(c->dst, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (out < 0 && errno == EEXIST)
         return 0;
-    int rc = out < 0 ? -1 : fill(c, in, out, &st);
+    int rc = out < 0 ? -1 : copy_content(c, in, out, &st);
     int errnum = errno;
-    /* Some file systems report a full disk only here. */
+    /* Some file systems report a full disk only at close(). */
     if (out >= 0 && close(out) < 0 && rc == 0)
         rc = -1, errnum = errno;
     errno = errnum;
@@ -289,7 +287,7 @@ static int copy_entry(struct copy *c, const char *path, struct err *err)
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     struct stat st;
-    if (enter(c, path, slash ? (size_t)(slash - path) : 0, err))
+    if (enter_folder(c, path, slash ? (size_t)(slash - path) : 0, err))
         return -1;
     if (c->src < 0)
         return 0;
@@ -300,8 +298,6 @@ static int copy_entry(struct copy *c, const char *path, struct err *err)
     return S_ISLNK(st.st_mode) ? copy_link(c, name, &st, err) : 0;
 }
 
-/* --- trees -------------------------------------------------------------------------------- */
-
 static bool is_linked_worktree(const char *dir)
 {
     autofree char *path = mem_printf("%s/.git", dir);
@@ -309,7 +305,7 @@ static bool is_linked_worktree(const char *dir)
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-static int copy_found(struct copy *c, FTS *fts, FTSENT *e, struct err *err)
+static int copy_visited(struct copy *c, FTS *fts, FTSENT *e, struct err *err)
 {
     const char *path = e->fts_path + strlen(c->from) + 1;
     switch (e->fts_info) {
@@ -318,7 +314,7 @@ static int copy_found(struct copy *c, FTS *fts, FTSENT *e, struct err *err)
             (void)fts_set(fts, e, FTS_SKIP);
             return 0;
         }
-        return enter(c, path, strlen(path), err); /* an empty one is to be there too */
+        return enter_folder(c, path, strlen(path), err); /* copies empty folders too */
     case FTS_DP:
         return 0;
     case FTS_DNR:
@@ -340,7 +336,7 @@ static int copy_tree(struct copy *c, const char *path, struct err *err)
         return err_sys(err, "look into '%s'", top);
     int rc = 0;
     for (FTSENT *e; rc == 0 && (errno = 0, e = fts_read(fts));)
-        rc = copy_found(c, fts, e, err);
+        rc = copy_visited(c, fts, e, err);
     if (rc == 0 && errno && errno != ENOENT)
         rc = err_sys(err, "look into '%s'", top);
     (void)fts_close(fts);
@@ -355,14 +351,14 @@ int copy_path(struct copy *c, const char *path, struct err *err)
 
 int copy_folder(struct copy *c, const char *path, struct err *err)
 {
-    return enter(c, path, strlen(path), err);
+    return enter_folder(c, path, strlen(path), err);
 }
 
-/* The deepest first: to give a folder its mode may be to lock it. */
+/* Begins with the deepest folder: a folder's mode may forbid us to change anything in it. */
 static int finish_folders(struct copy *c, struct err *err)
 {
-    for (size_t i = c->made.n; i-- > 0;) {
-        const char *path = c->made.v[i];
+    for (size_t i = c->made_folders.n; i-- > 0;) {
+        const char *path = c->made_folders.v[i];
         struct stat st;
         if (fstatat(c->from_root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
             continue;
@@ -379,12 +375,12 @@ int copy_close(struct copy *c, struct err *err)
     if (!c)
         return 0;
     int rc = finish_folders(c, err);
-    leave(c);
+    close_folder(c);
     own_close(&c->from_root);
     own_close(&c->to_root);
-    for (size_t i = 0; i < c->made.n; i++)
-        free(c->made.v[i]);
-    vec_done(&c->made);
+    for (size_t i = 0; i < c->made_folders.n; i++)
+        free(c->made_folders.v[i]);
+    vec_done(&c->made_folders);
     free(c->from);
     free(c);
     return rc;

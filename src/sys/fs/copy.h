@@ -1,10 +1,10 @@
 /*
- * Copying from below one folder to the same places below another. Where the file system can, a copy
- * shares its blocks with the original until one of them is written to.
+ * Copies entries of one folder to the same paths below another folder. If the file system can, a
+ * copy shares its blocks with the original until one of them is written to.
  *
- * Symlinks are copied as they are and never followed, neither at the end of a path nor on the way
- * to it, on neither side. Modes and times are kept. What is in the way stays as it is; what is
- * neither file, folder nor symlink is left out, and so is what has vanished meanwhile.
+ * We copy symlinks as they are and never follow them: neither at the end of a path nor on the way,
+ * on neither side. We keep modes and times. We do not overwrite existing entries. We skip entries
+ * that are neither file, folder nor symlink, and entries that vanish meanwhile.
  */
 #ifndef SYS_FS_COPY_H
 #define SYS_FS_COPY_H
@@ -16,26 +16,27 @@
 struct copy;
 
 struct copy_count {
-    int64_t files;         /* symlinks too */
-    int64_t bytes, cloned; /* of which `cloned` are shared with the originals */
+    int64_t files;         /* symlinks count too */
+    int64_t bytes, cloned; /* `cloned` counts the bytes that a copy shares with its original */
 };
 
 int copy_open(struct copy **ret, const char *from, const char *to, struct err *err);
 
-/* Copies a file, a symlink or, where the path ends with a slash, a folder with all that is in it,
- * less the worktrees and submodules below: their `.git` files must not exist twice. */
+/* Copies a file, a symlink or, if the path ends with a slash, a folder with its contents. It skips
+ * worktrees and submodules below that folder: their `.git` files must not exist twice. */
 int copy_path(struct copy *c, const char *path, struct err *err);
 
-/* Makes the folder at a path, as the original is, and those above it; nothing that is in it. */
+/* Makes the folder at a path and its parents, with the modes and times of the originals. Copies
+ * nothing in it. */
 int copy_folder(struct copy *c, const char *path, struct err *err);
 
-/* Whether two files in a folder can share their blocks; tried on two without names. */
+/* Succeeds if two files in a folder can share their blocks. We try it with two unnamed files. */
 int copy_can_share(const char *dir, struct err *err);
 
 struct copy_count copy_count(const struct copy *c);
 
-/* Gives the folders that were made their modes and times, and releases everything, also where that
- * fails. NULL is fine. */
+/* Sets the modes and times of the folders that were made, and frees everything, even on failure.
+ * NULL is fine. */
 int copy_close(struct copy *c, struct err *err);
 
 #endif

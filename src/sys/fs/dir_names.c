@@ -17,10 +17,10 @@ static void add_name(const char *name, const char *but, struct buf *out)
 #include <sys/ioctl.h>
 #include <sys/statfs.h>
 
-/* What tmpfs counts a name as; "." and ".." are two of them. */
+/* tmpfs counts so many bytes per name, and counts "." and ".." too. */
 enum { TMPFS_NAME = 20 };
 
-/* fdopendir() would ask what the descriptor is, and have a buffer made, for each folder. */
+/* Not fdopendir(): for each folder it would stat the descriptor and allocate a buffer. */
 int dir_names_read(int fd, const char *but, struct buf *out)
 {
     _Alignas(struct dirent64) char bytes[32768];
@@ -45,7 +45,7 @@ enum dir_names_size dir_names_size_means(int fd)
         return NAMES_SIZE_LENGTH;
     if (fs.f_type != TMPFS_MAGIC)
         return NAMES_SIZE_NOTHING;
-    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0) /* an old one, without flags */
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0) /* an old tmpfs has no flags */
         flags = 0;
     return flags & FS_CASEFOLD_FL ? NAMES_SIZE_NOTHING : NAMES_SIZE_NUMBER;
 }

@@ -1,5 +1,5 @@
 /*
- * The names in a folder, for those who go through very many folders.
+ * Reads the names in folders, for callers that read very many folders.
  */
 #ifndef SYS_FS_DIR_NAMES_H
 #define SYS_FS_DIR_NAMES_H
@@ -10,24 +10,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Appends the names of what is in an open folder, each with a NUL behind it, in no order, without
- * "." and ".." and without `but`. To be called once per descriptor, which stays open. On failure
- * errno says why, and some names may be there. */
+/* Appends the names in an open folder, each with a NUL behind it, in no order, without ".", ".."
+ * and `but`. Call it once per descriptor; the descriptor stays open. On failure errno gives the
+ * reason, and some names may have been appended. */
 int dir_names_read(int fd, const char *but, struct buf *out);
 
-/* What the size of a folder says about the names in it, by the kind of the file system. */
+/* The meaning of a folder's size, by kind of file system. */
 enum dir_names_size {
-    NAMES_SIZE_NOTHING, /* these must be read */
-    NAMES_SIZE_NUMBER,  /* tmpfs: how many there are */
-    NAMES_SIZE_LENGTH,  /* btrfs: how long they are together */
+    NAMES_SIZE_NOTHING, /* nothing: read the names */
+    NAMES_SIZE_NUMBER,  /* tmpfs: the number of names */
+    NAMES_SIZE_LENGTH,  /* btrfs: the total length of the names */
 };
 
-/* By any folder of it. Nothing, where two names may be of one file: in a folder that does not tell
- * upper case from lower. */
+/* Call it with any folder of the file system. It returns NAMES_SIZE_NOTHING if two names may mean
+ * one file: in a folder that ignores case. */
 enum dir_names_size dir_names_size_means(int fd);
 
-/* Whether a folder of that size can have so many names in it, of that length together without a NUL
- * behind each. Where all of these are known to be there, there is then no other one. */
+/* True if a folder of this size can contain so many names of this total length, without NULs. If
+ * the caller knows that all of these names exist, there are no others. */
 bool dir_names_size_fits(enum dir_names_size means, off_t size, size_t names, size_t length);
 
 #endif

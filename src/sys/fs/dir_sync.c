@@ -18,8 +18,8 @@
 
 enum { BLOCK = 64 << 10, LEFT_OUT = 1 };
 
-/* A folder of the original that is left behind. */
-struct left {
+/* A folder of the original that the walk has left. */
+struct left_folder {
     char *path;
     mode_t mode;
     struct timespec times[2];
@@ -28,16 +28,14 @@ struct left {
 struct walk {
     const struct dir_sync *m;
     FTS *src, *dst;
-    FTSENT *s, *d; /* where they are; NULL: at the end */
+    FTSENT *src_entry, *dst_entry; /* current entries of original and copy; NULL: at the end */
     struct copy *copy;
-    char *blocks; /* two */
-    char *open;   /* the folder that was last opened up, if any */
+    char *blocks;          /* two blocks, for comparing */
+    char *writable_folder; /* the folder that we last made writable, or NULL */
     bool differs;
     struct dir_sync_count count;
-    VEC(struct left) left; /* folders, each behind all that are in it */
+    VEC(struct left_folder) left_folders; /* each folder comes after everything in it */
 };
-
-/* --- in step ------------------------------------------------------------------------------ */
 
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
@@ -57,8 +55,8 @@ static const char *below(const FTSENT *e, const char *root)
     return e->fts_path + strlen(root) + 1;
 }
 
-/* In the order in which they are met: a folder before what is in it, and that before the next. */
-static int order(const char *a, const char *b)
+/* Compares paths in the order of the walk: a folder, then its contents, then its next sibling. */
+static int compare_paths(const char *a, const char *b)
 {
     while (*a && *a == *b)
         a++, b++;
@@ -67,8 +65,8 @@ static int order(const char *a, const char *b)
     return x - y;
 }
 
-/* The next that is there. */
-static int step(FTS *fts, FTSENT **ret, struct err *err)
+/* Finds the next entry that exists. */
+static int next_entry(FTS *fts, FTSENT **ret, struct err *err)
 {
     for (;;) {
         errno = 0;
@@ -111,13 +109,11 @@ static bool is_left_out(FTS *fts, FTSENT *e)
 static int step_copy(struct walk *w, struct err *err)
 {
     do {
-        if (step(w->dst, &w->d, err))
+        if (next_entry(w->dst, &w->dst_entry, err))
             return -1;
-    } while (w->d && w->d->fts_info == FTS_DP);
+    } while (w->dst_entry && w->dst_entry->fts_info == FTS_DP);
     return 0;
 }
-
-/* --- changes ------------------------------------------------------------------------------ */
 
 static int begin_change(struct walk *w, struct err *err)
 {
@@ -132,21 +128,23 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* The folder that a path is in, where its owner may not write to it, until finish_folder(). */
-static void open_up(struct walk *w, const char *path)
+/* Makes the folder of a path writable if its owner may not write to it, until finish_folder(). */
+static void make_writable(struct walk *w, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) : 0;
     autoclose int fd = -1;
     struct stat st;
-    if (w->open && strlen(w->open) == len && memcmp(w->open, path, len) == 0)
-        return; /* mostly the same as the last time */
-    free(w->open);
-    w->open = mem_dup(path, len);
-    autofree char *folder = mem_printf("%s/%s", w->m->to, w->open);
+    if (w->writable_folder && strlen(w->writable_folder) == len &&
+        memcmp(w->writable_folder, path, len) == 0)
+        return; /* usually the same folder as last time */
+    free(w->writable_folder);
+    w->writable_folder = mem_dup(path, len);
+    autofree char *folder = mem_printf("%s/%s", w->m->to, w->writable_folder);
     if (beneath_folder(folder, &fd, NULL) == 0 && fstat(fd, &st) == 0 &&
         (st.st_mode & 0700) != 0700)
-        (void)beneath_chmod(fd, "", (st.st_mode & 07777) | 0700); /* what needs it says so */
+        /* If this fails, the next change in the folder reports the error. */
+        (void)beneath_chmod(fd, "", (st.st_mode & 07777) | 0700);
 }
 
 static int set_mode(struct walk *w, const char *path, mode_t mode, struct err *err)
@@ -168,8 +166,8 @@ static int set_times(const char *path, const struct timespec times[2], struct er
                : 0;
 }
 
-/* All that is in it is as it should be. */
-static int finish_folder(struct walk *w, const struct left *l, struct err *err)
+/* Sets mode and times of a folder after we have synchronized its contents. */
+static int finish_folder(struct walk *w, const struct left_folder *l, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", w->m->to, l->path);
     struct stat st;
@@ -180,56 +178,54 @@ static int finish_folder(struct walk *w, const struct left *l, struct err *err)
     return clock_same(&st.st_mtim, &l->times[1]) ? 0 : set_times(path, l->times, err);
 }
 
-/* The copy may have more in it, which is still to go. */
+/* We finish the folder later: the copy may have more entries in it that we must remove first. */
 static void leave_folder(struct walk *w, const FTSENT *e)
 {
     const struct stat *st = e->fts_statp;
     if (!w->m->look && e->fts_number != LEFT_OUT)
-        vec_push(&w->left, (struct left){.path = mem_str(below(e, w->m->from)),
-                                         .mode = st->st_mode & 07777,
-                                         .times = {st->st_atim, st->st_mtim}});
+        vec_push(&w->left_folders, (struct left_folder){.path = mem_str(below(e, w->m->from)),
+                                                        .mode = st->st_mode & 07777,
+                                                        .times = {st->st_atim, st->st_mtim}});
 }
 
 static int step_original(struct walk *w, struct err *err)
 {
     for (;;) {
-        if (step(w->src, &w->s, err))
+        if (next_entry(w->src, &w->src_entry, err))
             return -1;
-        if (w->s && w->s->fts_info == FTS_DP)
-            leave_folder(w, w->s);
-        else if (!w->s || !is_left_out(w->src, w->s))
+        if (w->src_entry && w->src_entry->fts_info == FTS_DP)
+            leave_folder(w, w->src_entry);
+        else if (!w->src_entry || !is_left_out(w->src, w->src_entry))
             return 0;
     }
 }
 
-/* The copy has it no more. */
-static int take_away(struct walk *w, struct err *err)
+/* Removes an entry of the copy that the original does not have. */
+static int remove_entry(struct walk *w, struct err *err)
 {
     if (begin_change(w, err))
         return -1;
     if (w->m->look)
         return 0;
-    open_up(w, below(w->d, w->m->to));
-    if (is_folder(w->d))
-        (void)fts_set(w->dst, w->d, FTS_SKIP);
-    return dirs_remove(w->d->fts_path, err);
+    make_writable(w, below(w->dst_entry, w->m->to));
+    if (is_folder(w->dst_entry))
+        (void)fts_set(w->dst, w->dst_entry, FTS_SKIP);
+    return dirs_remove(w->dst_entry->fts_path, err);
 }
 
 static int copy_entry(struct walk *w, struct err *err)
 {
-    const char *path = below(w->s, w->m->from);
+    const char *path = below(w->src_entry, w->m->from);
     if (begin_change(w, err))
         return -1;
     if (w->m->look)
         return 0;
-    open_up(w, path);
-    if (is_folder(w->s) ? copy_folder(w->copy, path, err) : copy_path(w->copy, path, err))
+    make_writable(w, path);
+    if (is_folder(w->src_entry) ? copy_folder(w->copy, path, err) : copy_path(w->copy, path, err))
         return -1;
     w->count.copied = copy_count(w->copy);
     return 0;
 }
-
-/* --- what agrees -------------------------------------------------------------------------- */
 
 static ssize_t read_block(int fd, char *block)
 {
@@ -242,11 +238,11 @@ static ssize_t read_block(int fd, char *block)
     return (ssize_t)len;
 }
 
-/* Where one of them cannot be read they do not: who copies it finds out why. */
+/* False if one of them cannot be read. copy_entry() then reports the reason. */
 static bool have_same_bytes(struct walk *w)
 {
     enum { HOW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
-    autoclose int a = open(w->s->fts_path, HOW), b = open(w->d->fts_path, HOW);
+    autoclose int a = open(w->src_entry->fts_path, HOW), b = open(w->dst_entry->fts_path, HOW);
     if (a < 0 || b < 0)
         return false;
     if (!w->blocks)
@@ -263,14 +259,14 @@ static bool have_same_bytes(struct walk *w)
 static bool have_same_target(const struct walk *w)
 {
     char a[PATH_MAX], b[PATH_MAX];
-    ssize_t n = readlink(w->s->fts_path, a, sizeof(a));
-    ssize_t k = readlink(w->d->fts_path, b, sizeof(b));
+    ssize_t n = readlink(w->src_entry->fts_path, a, sizeof(a));
+    ssize_t k = readlink(w->dst_entry->fts_path, b, sizeof(b));
     return n >= 0 && n == k && memcmp(a, b, (size_t)n) == 0;
 }
 
 static bool is_same(struct walk *w)
 {
-    const struct stat *s = w->s->fts_statp, *d = w->d->fts_statp;
+    const struct stat *s = w->src_entry->fts_statp, *d = w->dst_entry->fts_statp;
     if (s->st_mode != d->st_mode || s->st_size != d->st_size ||
         !clock_same(&s->st_mtim, &d->st_mtim))
         return false;
@@ -280,53 +276,56 @@ static bool is_same(struct walk *w)
     return known || have_same_bytes(w);
 }
 
-/* Both have something of that name. */
-static int meet(struct walk *w, struct err *err)
+/* Both sides have an entry of this name. */
+static int sync_entry(struct walk *w, struct err *err)
 {
-    bool folders = is_folder(w->s) && is_folder(w->d);
+    bool folders = is_folder(w->src_entry) && is_folder(w->dst_entry);
     if (folders && w->m->look)
-        w->differs = w->differs || w->s->fts_statp->st_mode != w->d->fts_statp->st_mode;
-    if (folders || (!is_folder(w->s) && !is_folder(w->d) && is_same(w)))
+        w->differs =
+            w->differs || w->src_entry->fts_statp->st_mode != w->dst_entry->fts_statp->st_mode;
+    if (folders || (!is_folder(w->src_entry) && !is_folder(w->dst_entry) && is_same(w)))
         return 0;
-    return take_away(w, err) || copy_entry(w, err) ? -1 : 0;
+    return remove_entry(w, err) || copy_entry(w, err) ? -1 : 0;
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 static void count_entry(struct walk *w)
 {
-    if (is_folder(w->s))
+    if (is_folder(w->src_entry))
         return;
     w->count.files++;
-    w->count.bytes += S_ISREG(w->s->fts_statp->st_mode) ? w->s->fts_statp->st_size : 0;
+    w->count.bytes +=
+        S_ISREG(w->src_entry->fts_statp->st_mode) ? w->src_entry->fts_statp->st_size : 0;
     if (w->m->progress)
         w->m->progress(w->m->ctx, &w->count);
 }
 
-/* What only one of them has, or both have at that place. */
-static int go_on(struct walk *w, struct err *err)
+/* Handles the next entry: one that only one side has, or both have. */
+static int sync_next(struct walk *w, struct err *err)
 {
-    int which = !w->s ? 1 : !w->d ? -1 : order(below(w->s, w->m->from), below(w->d, w->m->to));
-    if (which > 0 ? take_away(w, err) : which < 0 ? copy_entry(w, err) : meet(w, err))
+    int which = !w->src_entry ? 1
+                : !w->dst_entry
+                    ? -1
+                    : compare_paths(below(w->src_entry, w->m->from), below(w->dst_entry, w->m->to));
+    if (which > 0 ? remove_entry(w, err) : which < 0 ? copy_entry(w, err) : sync_entry(w, err))
         return -1;
     if (which <= 0)
         count_entry(w);
     return (which <= 0 && step_original(w, err)) || (which >= 0 && step_copy(w, err)) ? -1 : 0;
 }
 
-static int walk(struct walk *w, struct err *err)
+static int sync_trees(struct walk *w, struct err *err)
 {
     if (open_side(w->m->from, w->m->path, &w->src, err) ||
         open_side(w->m->to, w->m->path, &w->dst, err) ||
         copy_open(&w->copy, w->m->from, w->m->to, err) || step_original(w, err) ||
         step_copy(w, err))
         return -1;
-    while ((w->s || w->d) && !(w->m->look && w->differs)) {
-        if (go_on(w, err))
+    while ((w->src_entry || w->dst_entry) && !(w->m->look && w->differs)) {
+        if (sync_next(w, err))
             return -1;
     }
-    for (size_t i = 0; i < w->left.n; i++) {
-        if (finish_folder(w, &w->left.v[i], err))
+    for (size_t i = 0; i < w->left_folders.n; i++) {
+        if (finish_folder(w, &w->left_folders.v[i], err))
             return -1;
     }
     return 0;
@@ -338,11 +337,11 @@ static void walk_done(struct walk *w)
         (void)fts_close(w->src);
     if (w->dst)
         (void)fts_close(w->dst);
-    for (size_t i = 0; i < w->left.n; i++)
-        free(w->left.v[i].path);
-    vec_done(&w->left);
+    for (size_t i = 0; i < w->left_folders.n; i++)
+        free(w->left_folders.v[i].path);
+    vec_done(&w->left_folders);
     free(w->blocks);
-    free(w->open);
+    free(w->writable_folder);
 }
 
 int dir_sync_run(const struct dir_sync *m, struct dir_sync_count *ret, bool *ret_same,
@@ -350,7 +349,7 @@ int dir_sync_run(const struct dir_sync *m, struct dir_sync_count *ret, bool *ret
 {
     own_cleanup(walk_done) struct walk w = {.m = m};
     struct err why = {0};
-    int rc = walk(&w, err);
+    int rc = sync_trees(&w, err);
     if (copy_close(w.copy, &why) && rc == 0)
         rc = err_set(err, why.code, "%s", why.msg);
     if (rc == 0) {

@@ -42,8 +42,8 @@ static bool make_one(const char *path, mode_t mode)
            (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* Mostly the last one is all that is missing. */
-static int make(const char *path, mode_t mode, struct err *err)
+/* Usually only the last folder is missing, so we try that first. */
+static int make_folders(const char *path, mode_t mode, struct err *err)
 {
     autofree char *copy = mem_str(path);
     bool made = make_one(path, mode);
@@ -61,15 +61,15 @@ static int make(const char *path, mode_t mode, struct err *err)
 
 int dirs_make(const char *path, struct err *err)
 {
-    return make(path, 0700, err);
+    return make_folders(path, 0700, err);
 }
 
 int dirs_make_open(const char *path, struct err *err)
 {
-    return make(path, 0777, err);
+    return make_folders(path, 0777, err);
 }
 
-/* Looks at the lowest folder of the path that is there. */
+/* Checks the deepest folder of the path that exists. */
 int dirs_check(const char *path, struct err *err)
 {
     autofree char *at = mem_str(*path ? path : ".");
@@ -114,14 +114,12 @@ int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
     return rc;
 }
 
-/* --- by names ----------------------------------------------------------------------------- */
-
 static bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* NULL with errno 0: it is not there. */
+/* NULL with errno 0 means that the folder does not exist. */
 static DIR *open_folder(const char *path, struct err *err)
 {
     autoclose int at = -1;
@@ -162,7 +160,7 @@ int dirs_remove_entries(const char *path, const char *beginning, const char *end
     return rc;
 }
 
-/* Of one folder; those in it are added. */
+/* Removes the files in one folder, and appends its subfolders to `folders`. */
 static int remove_endings(DIR *dir, const char *path, const char *ending, struct strv *folders,
                           struct err *err)
 {
@@ -182,7 +180,7 @@ int dirs_remove_endings(const char *path, const char *ending, struct err *err)
 {
     autostrv struct strv folders = {0};
     strv_push(&folders, path);
-    for (size_t i = 0; i < folders.n; i++) { /* it grows meanwhile */
+    for (size_t i = 0; i < folders.n; i++) { /* the list grows meanwhile */
         autofree char *folder = mem_str(folders.v[i]);
         DIR *dir = open_folder(folder, err);
         if (!dir && errno)
@@ -196,15 +194,16 @@ int dirs_remove_endings(const char *path, const char *ending, struct err *err)
     return 0;
 }
 
-/* Whether an open file is the one of that name: whoever had the lock may have taken it away. */
-static bool is_file(int fd, const char *path)
+/* True if the open file still has that name: the previous holder of the lock may have removed
+ * it. */
+static bool has_path(int fd, const char *path)
 {
     struct stat ours, there;
     return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
            ours.st_ino == there.st_ino;
 }
 
-/* The process that has a file locked, as far as /proc/locks says so; 0: not known. */
+/* Finds the process that holds the lock of a file in /proc/locks; 0 if unknown. */
 static int find_holder(int fd)
 {
     FILE *f = fopen("/proc/locks", "re");
@@ -233,18 +232,18 @@ static int fail_busy(const char *path, int fd, int64_t ms, struct err *err)
                    (double)ms / 1000);
 }
 
-/* Asks again and again: no system call waits for a lock of this kind until a time. *ret_had is
- * false where somebody else has it at the end. */
-static int await_flock(int fd, int how, int64_t ms, bool *ret_had)
+/* Tries again and again: no system call waits for such a lock with a timeout. *ret_got_lock is
+ * false if somebody else still has it at the end. */
+static int wait_for_flock(int fd, int how, int64_t ms, bool *ret_got_lock)
 {
     struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
     int64_t end = clock_mono() + ms;
-    *ret_had = true;
+    *ret_got_lock = true;
     while (flock(fd, how | LOCK_NB) < 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return -1;
         if (clock_mono() >= end) {
-            *ret_had = false;
+            *ret_got_lock = false;
             return 0;
         }
         (void)nanosleep(&pause, NULL);
@@ -253,20 +252,21 @@ static int await_flock(int fd, int how, int64_t ms, bool *ret_had)
     return 0;
 }
 
-/* Waits so long; *ret_fd is -1 where somebody else has it, which is a failure only after a wait. */
-static int lock(const char *path, int how, int64_t ms, int *ret_fd, struct err *err)
+/* Locks a file, and waits at most `ms`. If somebody else has the lock, *ret_fd is -1; that is an
+ * error only if ms is not 0. */
+static int lock_file(const char *path, int how, int64_t ms, int *ret_fd, struct err *err)
 {
     *ret_fd = -1;
     for (;;) {
         autoclose int fd = -1;
-        bool had;
+        bool got_lock;
         if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
             return -1;
-        if (await_flock(fd, how, ms, &had))
+        if (wait_for_flock(fd, how, ms, &got_lock))
             return err_sys(err, "lock '%s'", path);
-        if (!had)
+        if (!got_lock)
             return ms ? fail_busy(path, fd, ms, err) : 0;
-        if (is_file(fd, path)) {
+        if (has_path(fd, path)) {
             *ret_fd = steal_fd(&fd);
             return 0;
         }
@@ -275,22 +275,22 @@ static int lock(const char *path, int how, int64_t ms, int *ret_fd, struct err *
 
 int dirs_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, time_limit(LOCK_MS), ret_fd, err);
+    return lock_file(path, LOCK_EX, time_limit(LOCK_MS), ret_fd, err);
 }
 
 int dirs_lock_long(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, time_limit(LOCK_LONG_MS), ret_fd, err);
+    return lock_file(path, LOCK_EX, time_limit(LOCK_LONG_MS), ret_fd, err);
 }
 
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, 0, ret_fd, err);
+    return lock_file(path, LOCK_EX, 0, ret_fd, err);
 }
 
 int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_SH, 0, ret_fd, err);
+    return lock_file(path, LOCK_SH, 0, ret_fd, err);
 }
 
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

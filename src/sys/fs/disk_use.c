@@ -5,7 +5,7 @@
 #include <fts.h>
 #include <sys/stat.h>
 
-enum { BLOCK = 512 }; /* what st_blocks counts, whatever those of the file system are */
+enum { BLOCK = 512 }; /* the unit of st_blocks, whatever the file system's block size is */
 
 void disk_use_done(struct disk_use *u)
 {
@@ -13,7 +13,7 @@ void disk_use_done(struct disk_use *u)
     arena_done(&u->arena);
 }
 
-/* True where it was counted before, by another name. */
+/* True if we have counted the file before, under another name. */
 static bool is_known(struct disk_use *u, const struct stat *st)
 {
     const uint64_t key[] = {(uint64_t)st->st_dev, (uint64_t)st->st_ino};
@@ -23,7 +23,7 @@ static bool is_known(struct disk_use *u, const struct stat *st)
     return map_put(&u->seen, kept, sizeof(key), u) != NULL;
 }
 
-static void count(struct disk_use *u, const struct stat *st)
+static void count_file(struct disk_use *u, const struct stat *st)
 {
     if (is_known(u, st))
         return;
@@ -31,7 +31,7 @@ static void count(struct disk_use *u, const struct stat *st)
     u->bytes += (int64_t)st->st_blocks * BLOCK;
 }
 
-/* A subvolume of btrfs has a device of its own without being mounted: Linux is asked. */
+/* A btrfs subvolume has its own device number without being mounted. So we ask Linux for mounts. */
 static bool is_mounted(const FTSENT *e)
 {
 #ifdef STATX_ATTR_MOUNT_ROOT
@@ -43,25 +43,25 @@ static bool is_mounted(const FTSENT *e)
     return e->fts_statp->st_dev != e->fts_parent->fts_statp->st_dev;
 }
 
-static void take(struct disk_use *u, FTS *fts, FTSENT *e)
+static void count_entry(struct disk_use *u, FTS *fts, FTSENT *e)
 {
     switch (e->fts_info) {
     case FTS_D:
         if (e->fts_level > FTS_ROOTLEVEL && is_mounted(e))
             (void)fts_set(fts, e, FTS_SKIP);
         else
-            count(u, e->fts_statp);
+            count_file(u, e->fts_statp);
         break;
     case FTS_DP:
         break;
-    case FTS_DNR: /* it was counted before it could not be read */
+    case FTS_DNR: /* we counted the folder before we failed to read it */
     case FTS_ERR:
     case FTS_NS:
     case FTS_DC:
         u->partial = u->partial || e->fts_errno != ENOENT;
         break;
     default:
-        count(u, e->fts_statp);
+        count_file(u, e->fts_statp);
     }
 }
 
@@ -74,7 +74,7 @@ void disk_use_add(struct disk_use *u, const char *path)
         return;
     }
     for (FTSENT *e; (errno = 0, e = fts_read(fts));)
-        take(u, fts, e);
+        count_entry(u, fts, e);
     u->partial = u->partial || (errno && errno != ENOENT);
     (void)fts_close(fts);
 }

@@ -27,8 +27,9 @@ static int input_error(struct err *err, int errnum, const char *message, const c
     return -1;
 }
 
-/* A pipe tells its size only by ending: there the size is what we saw of it. */
-static int too_large(struct err *err, const char *path, bool whole, size_t size, size_t max)
+/* The size of a pipe is unknown until it ends. So for a pipe `size` is what we have read so far,
+ * and `whole` is false. */
+static int size_error(struct err *err, const char *path, bool whole, size_t size, size_t max)
 {
     autobuf struct buf msg = BUF_INIT;
     buf_addstr(&msg, whole ? "is " : "is at least ");
@@ -38,7 +39,7 @@ static int too_large(struct err *err, const char *path, bool whole, size_t size,
     return input_error(err, EFBIG, msg.s, path);
 }
 
-/* Appends up to max + 1 bytes: the one too many is what tells that there is more. */
+/* Appends up to max + 1 bytes: the extra byte shows that there are more than max. */
 static int read_all(int fd, const char *path, size_t max, struct buf *out, struct err *err)
 {
     for (size_t left = max < SIZE_MAX ? max + 1 : max; left;) {
@@ -67,8 +68,9 @@ int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct
         return input_error(err, EISDIR, "is a folder", path);
     if (S_ISREG(st.st_mode)) {
         if (st.st_size > 0 && (size_t)st.st_size > max)
-            return too_large(err, path, true, (size_t)st.st_size, max);
-        buf_reserve(out, (size_t)st.st_size + READ_STEP); /* with room to see the end */
+            return size_error(err, path, true, (size_t)st.st_size, max);
+        buf_reserve(out,
+                    (size_t)st.st_size + READ_STEP); /* extra room, to detect the end of file */
     }
     size_t before = out->len;
     if (read_all(fd, path, max, out, err) < 0) {
@@ -79,10 +81,10 @@ int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct
     if (size <= max)
         return 0;
     buf_cut(out, before);
-    return too_large(err, path, false, size, max);
+    return size_error(err, path, false, size, max);
 }
 
-/* What waits for another process, or has no end, is refused. */
+/* Refuses files that block or have no end. */
 static int check_kind(int fd, const char *path, struct err *err)
 {
     struct stat st;
@@ -96,7 +98,7 @@ static int check_kind(int fd, const char *path, struct err *err)
 int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err)
 {
     autoclose int fd = openat(at, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
-    if (fd < 0 && errno == ENXIO) /* nobody reads the FIFO, or it is a socket */
+    if (fd < 0 && errno == ENXIO) /* a FIFO that nobody reads, or a socket */
         return input_error(err, ENXIO, "is not a regular file", path);
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
@@ -138,7 +140,7 @@ int file_read_end(const char *path, size_t max, struct buf *out, bool *ret_cut, 
         buf_cut(out, before);
         return -1;
     }
-    if (out->len - before > (size_t)(size - at)) /* it has grown meanwhile */
+    if (out->len - before > (size_t)(size - at)) /* the file grew meanwhile */
         buf_cut(out, before + (size_t)(size - at));
     *ret_cut = at > 0;
     return 0;
@@ -180,7 +182,7 @@ int file_write(int fd, const char *s, size_t len)
     return 0;
 }
 
-/* Some file systems report a full disk only when the file is synced or closed. */
+/* Some file systems report a full disk only at fsync() or close(). */
 static int write_and_close(int fd, const char *path, const char *s, size_t len, bool sync,
                            struct err *err)
 {
@@ -204,7 +206,7 @@ int file_create(const char *path, const char *s, size_t len, struct err *err)
     return write_and_close(fd, path, s, len, false, err);
 }
 
-/* A name beside path that nobody has; NULL where the system gives no random numbers. */
+/* Makes an unused name in the folder of `path`; NULL if the system gives no random numbers. */
 static char *name_beside(const char *path)
 {
     uint64_t random;
@@ -215,7 +217,8 @@ static char *name_beside(const char *path)
     return mem_printf("%.*s.anabranch-%016llx", (int)dir, path, (unsigned long long)random);
 }
 
-/* The new name is on disk only when its folder is. Not every file system takes that call. */
+/* The new name is on disk only after we sync its folder. Not every file system supports that, so we
+ * ignore errors. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -225,7 +228,7 @@ static void sync_folder(const char *path)
         (void)fsync(fd);
 }
 
-static int replace(const char *path, const char *s, size_t len, mode_t mode, struct err *err)
+static int replace_file(const char *path, const char *s, size_t len, mode_t mode, struct err *err)
 {
     autofree char *beside = name_beside(path);
     struct stat st;
@@ -233,7 +236,8 @@ static int replace(const char *path, const char *s, size_t len, mode_t mode, str
         return err_sys(err, "write '%s'", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return input_error(err, 0, S_ISLNK(st.st_mode) ? "is a symlink" : "is not a file", path);
-    /* By open() rather than mkstemp(), which would keep it from all others whatever the umask. */
+    /* open() instead of mkstemp(): mkstemp() would deny access to all others, whatever the umask
+     * is. */
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
     if (fd < 0)
         return err_sys(err, "create '%s'", beside);
@@ -265,7 +269,7 @@ static int write_copy(int to, const char *as, const struct buf *bytes, const str
     return rc;
 }
 
-/* What was written is there before the original goes. */
+/* Copies the file to another file system and then removes the original. */
 static int move_bytes(int from, const char *name, int to, const char *as, struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
@@ -289,7 +293,7 @@ int file_move_at(int from, const char *name, int to, const char *as, struct err 
 }
 
 #ifdef __linux__
-/* In memory: on some disks even emptying a small file takes long. */
+/* In memory: on some disks even truncating a small file is slow. */
 static int open_scratch(struct err *err)
 {
     int fd = memfd_create("anabranch", MFD_CLOEXEC);
@@ -327,12 +331,12 @@ int file_refill(int fd, const char *s, size_t len, struct err *err)
 
 int file_replace(const char *path, const char *s, size_t len, struct err *err)
 {
-    return replace(path, s, len, 0666, err);
+    return replace_file(path, s, len, 0666, err);
 }
 
 int file_replace_private(const char *path, const char *s, size_t len, struct err *err)
 {
-    return replace(path, s, len, 0600, err);
+    return replace_file(path, s, len, 0600, err);
 }
 
 int file_sync_system(const char *path, struct err *err)

@@ -11,9 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel's */
+enum { LINKS_MAX = 40 }; /* the same as the kernel's limit */
 
-static void pop(struct buf *path)
+static void drop_last(struct buf *path)
 {
     while (path->len && path->s[path->len - 1] != '/')
         buf_cut(path, path->len - 1);
@@ -21,8 +21,9 @@ static void pop(struct buf *path)
         buf_cut(path, path->len - 1);
 }
 
-/* Puts what a link says before the rest of the way; false where it cannot be read. */
-static bool follow(struct buf *path, char **rest)
+/* Replaces the link at the end of `path` by its target, in front of the rest. False if we cannot
+ * read it. */
+static bool follow_link(struct buf *path, char **rest)
 {
     char text[PATH_MAX];
     ssize_t len = readlink(path->s, text, sizeof(text));
@@ -33,7 +34,7 @@ static bool follow(struct buf *path, char **rest)
     if (*text == '/')
         buf_cut(path, 0);
     else
-        pop(path);
+        drop_last(path);
     return true;
 }
 
@@ -47,11 +48,11 @@ char *path_target(const char *path)
         autofree char *name = mem_dup(rest, len);
         memmove(rest, rest + used, strlen(rest + used) + 1);
         if (strcmp(name, "..") == 0)
-            pop(&done);
+            drop_last(&done);
         if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
         buf_addf(&done, "/%s", name);
-        if (file_is_link(done.s) && (++links > LINKS_MAX || !follow(&done, &rest)))
+        if (file_is_link(done.s) && (++links > LINKS_MAX || !follow_link(&done, &rest)))
             return NULL;
     }
     return done.len ? buf_steal(&done) : mem_str("/");

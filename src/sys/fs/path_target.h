@@ -1,12 +1,12 @@
 /*
- * Where a path leads.
+ * Resolves paths to the file that a write would change.
  */
 #ifndef SYS_FS_PATH_TARGET_H
 #define SYS_FS_PATH_TARGET_H
 
-/* The file that writing to an absolute path would change or make: symlinks followed, also one that
- * leads to nothing yet; what does not exist is taken as it is written. For the caller to free. NULL
- * where links lead in a circle, or cannot be read. */
+/* Returns the file that writing to an absolute path would change or make. Follows symlinks, also a
+ * link to a missing file. Takes missing parts as they are written. The caller frees it. NULL if
+ * links form a cycle or cannot be read. */
 char *path_target(const char *path);
 
 #endif

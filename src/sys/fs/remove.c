@@ -23,30 +23,30 @@
 #include <sys/ioctl.h>
 #endif
 
-/* OPEN_FOLDERS: so many of the folders that we are in stay open; we open the others again. RESCANS:
- * so often we read a folder again in which someone made something meanwhile. SHOWN: bytes of a path
- * in a message. */
+/* OPEN_FOLDERS: so many folders on the current path stay open; we close and reopen the others.
+ * RESCANS: how often we read a folder again in which someone made new entries meanwhile. SHOWN:
+ * bytes of a path in a message. */
 enum { OPEN_FOLDERS = 32, RESCANS = 16, SHOWN = 200 };
 
-/* A folder that we are in. */
+/* A folder on the current path. */
 struct level {
     char *name;
-    DIR *dir; /* NULL: closed meanwhile */
+    DIR *dir; /* NULL while closed */
     dev_t dev;
     ino_t ino;
-    struct map failed; /* names of the entries that stay */
-    struct strv names; /* holds its keys */
+    struct map failed; /* names of the entries that we could not remove */
+    struct strv names; /* holds the keys of `failed` */
     int rescans;
 };
 
 struct removal {
-    const char *shown; /* the path of the first level */
-    uint64_t mount;    /* the only one that we are in; 0: the system does not tell */
+    const char *shown; /* the path of the first level, for messages */
+    uint64_t mount;    /* the mount in which we stay; 0 if the system does not tell */
     VEC(struct level) levels;
     size_t failed;
     bool immutable;
-    int errnum; /* of the first failure ... */
-    char *path; /* ... and where it was */
+    int errnum; /* the first failure ... */
+    char *path; /* ... and its path */
 };
 
 static void level_done(struct level *l)
@@ -66,14 +66,12 @@ static void removal_done(struct removal *r)
     free(r->path);
 }
 
-static struct level *top(struct removal *r)
+static struct level *current_level(struct removal *r)
 {
     return &r->levels.v[r->levels.n - 1];
 }
 
-/* --- what stays --------------------------------------------------------------------------- */
-
-/* The path of an entry of the folder that we are in; of a long one the beginning. */
+/* Returns the path of an entry of the current folder. We cut a long path. */
 static char *path_of(const struct removal *r, const char *name)
 {
     autobuf struct buf path = BUF_INIT;
@@ -89,8 +87,7 @@ static char *path_of(const struct removal *r, const char *name)
     return buf_steal(&path);
 }
 
-/* Whether the file system keeps an entry from being removed: its own flag, or that of its folder.
- */
+/* True if a flag of the entry or of its folder forbids its removal. */
 static bool is_immutable(int at, const char *name)
 {
 #ifdef __linux__
@@ -110,11 +107,11 @@ static bool is_immutable(int at, const char *name)
     return false;
 }
 
-/* The entry stays. Errors of the folders that it is in follow from that. */
-static void fail(struct removal *r, int at, const char *name, int errnum)
+/* Records that the entry stays. Its folders then fail too, but only because of this. */
+static void record_failure(struct removal *r, int at, const char *name, int errnum)
 {
     if (r->levels.n) {
-        struct level *l = top(r);
+        struct level *l = current_level(r);
         strv_push(&l->names, name);
         const char *key = l->names.v[l->names.n - 1];
         (void)map_put(&l->failed, key, strlen(key), l->names.v[l->names.n - 1]);
@@ -126,7 +123,7 @@ static void fail(struct removal *r, int at, const char *name, int errnum)
     r->path = path_of(r, name);
 }
 
-static int say_failure(const struct removal *r, struct err *err)
+static int report_failure(const struct removal *r, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (!r->failed)
@@ -146,9 +143,7 @@ static int say_failure(const struct removal *r, struct err *err)
     return -1;
 }
 
-/* --- folders ------------------------------------------------------------------------------ */
-
-/* 0 where the system does not tell. */
+/* 0 if the system does not tell. */
 static uint64_t mount_of(int fd)
 {
 #if defined(__linux__) && defined(STATX_MNT_ID)
@@ -161,7 +156,7 @@ static uint64_t mount_of(int fd)
     return 0;
 }
 
-/* One that its owner may not look into is made readable. */
+/* If the owner may not read the folder, we change its mode. */
 static int open_folder(int at, const char *name)
 {
     const int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -171,8 +166,8 @@ static int open_folder(int at, const char *name)
     return fd;
 }
 
-/* Enters a folder; the descriptor is given away. False with errno. */
-static bool enter(struct removal *r, const char *name, int fd)
+/* Enters a folder, and takes over the descriptor. Returns false with errno on failure. */
+static bool enter_folder(struct removal *r, const char *name, int fd)
 {
     struct stat st;
     struct level l = {0};
@@ -193,22 +188,24 @@ static bool enter(struct removal *r, const char *name, int fd)
     l.ino = st.st_ino;
     vec_push(&r->levels, l);
     if (r->levels.n > OPEN_FOLDERS) {
-        struct level *far = &r->levels.v[r->levels.n - 1 - OPEN_FOLDERS];
-        if (far->dir)
-            (void)closedir(far->dir);
-        far->dir = NULL;
+        struct level *oldest = &r->levels.v[r->levels.n - 1 - OPEN_FOLDERS];
+        if (oldest->dir)
+            (void)closedir(oldest->dir);
+        oldest->dir = NULL;
     }
     return true;
 }
 
-/* Opens again the folder above the one that we are in, if it is still the one that we came from. */
+/* Reopens the parent of the current folder. Fails if it is no longer the folder from which we
+ * came. */
 static bool reopen_above(struct removal *r)
 {
     struct level *l = &r->levels.v[r->levels.n - 2];
     struct stat st;
     if (l->dir)
         return true;
-    int fd = openat(dirfd(top(r)->dir), "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd =
+        openat(dirfd(current_level(r)->dir), "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
         l->dir = fdopendir(fd);
     if (!l->dir && fd >= 0)
@@ -216,18 +213,18 @@ static bool reopen_above(struct removal *r)
     return l->dir;
 }
 
-/* Removes an entry, or enters it. */
-static void take_entry(struct removal *r, int at, const char *name, bool may_be_folder)
+/* Removes an entry. If it is a folder, enters it. */
+static void remove_entry(struct removal *r, int at, const char *name, bool may_be_folder)
 {
     if (may_be_folder && btrfs_drop_at(at, name))
         return;
     int fd = may_be_folder ? open_folder(at, name) : -1, why = errno;
-    if (fd >= 0 ? enter(r, name, fd) : unlinkat(at, name, 0) == 0)
+    if (fd >= 0 ? enter_folder(r, name, fd) : unlinkat(at, name, 0) == 0)
         return;
-    if (errno == EISDIR && !may_be_folder) /* it became one */
-        take_entry(r, at, name, true);
+    if (errno == EISDIR && !may_be_folder) /* the file became a folder meanwhile */
+        remove_entry(r, at, name, true);
     else if (errno != ENOENT)
-        fail(r, at, name, errno == EISDIR ? why : errno);
+        record_failure(r, at, name, errno == EISDIR ? why : errno);
 }
 
 static bool is_dots(const char *name)
@@ -235,10 +232,10 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Leaves the folder that we are in, which has no more entries than those that stay. */
-static void leave(struct removal *r, int at)
+/* Leaves the current folder, in which only failed entries remain, and removes it if it is empty. */
+static void leave_folder(struct removal *r, int at)
 {
-    struct level *l = top(r);
+    struct level *l = current_level(r);
     bool above = r->levels.n == 1 || reopen_above(r);
     int parent = r->levels.n == 1 ? at : above ? dirfd(r->levels.v[r->levels.n - 2].dir) : -1;
     bool gone = above && (unlinkat(parent, l->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
@@ -251,33 +248,33 @@ static void leave(struct removal *r, int at)
     bool follows = left.failed.n > 0;
     r->levels.n--;
     if (!gone) {
-        fail(r, parent, left.name, errnum);
+        record_failure(r, parent, left.name, errnum);
         r->failed -= follows;
     }
     level_done(&left);
-    if (!above) /* nobody knows where we are */
+    if (!above) /* we cannot find the way back, so we give up */
         while (r->levels.n)
             level_done(&r->levels.v[--r->levels.n]);
 }
 
 static void remove_next(struct removal *r, int at)
 {
-    struct level *l = top(r);
+    struct level *l = current_level(r);
     const struct dirent *e;
     do {
         e = readdir(l->dir);
     } while (e && (is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
     if (e)
-        take_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
+        remove_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
     else
-        leave(r, at);
+        leave_folder(r, at);
 }
 
 int remove_tree(int at, const char *name, const char *shown, struct err *err)
 {
     own_cleanup(removal_done) struct removal r = {.shown = shown};
-    take_entry(&r, at, name, true);
+    remove_entry(&r, at, name, true);
     while (r.levels.n)
         remove_next(&r, at);
-    return say_failure(&r, err);
+    return report_failure(&r, err);
 }

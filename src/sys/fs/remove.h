@@ -1,20 +1,20 @@
 /*
- * Removing a folder with all that is in it, whatever an agent has made there: folders in folders
- * without end, files that nobody may delete, names that are exchanged while we work.
+ * Removes a folder with its contents, whatever an agent has made in it: endless nesting, files that
+ * nobody may delete, names that someone swaps while we work.
  */
 #ifndef SYS_FS_REMOVE_H
 #define SYS_FS_REMOVE_H
 
 #include "base/err.h"
 
-/* Removes the entry `name` of the open folder `at` (AT_FDCWD: name is a path), and if it is a
- * folder all that is in it. It follows no symlink, enters no other mount, needs no more than some
- * descriptors however deep the folders are, and calls nothing recursively. It makes folders
- * writable, and removes subvolumes (btrfs.h). An entry that is not there is no failure.
+/* Removes the entry `name` of the open folder `at` (AT_FDCWD: name is a path), and the contents if
+ * it is a folder. It follows no symlink and enters no other mount. It needs only a few descriptors
+ * and no recursion, however deep the folders are. It makes folders writable, and removes subvolumes
+ * (btrfs.h). A missing entry is no failure.
  *
- * What cannot be removed does not keep it from the rest: the error names the first such path, says
- * how many more there are and, where files are immutable, what helps. `shown` is the path of the
- * entry as messages have it. */
+ * If an entry cannot be removed, we continue with the rest. The error names the first such path and
+ * the number of further ones. If files are immutable, it says how to remove them. `shown` is the
+ * path of the entry in messages. */
 int remove_tree(int at, const char *name, const char *shown, struct err *err);
 
 #endif

@@ -15,14 +15,14 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* What names of headers and methods are made of. */
+/* The characters of header names and methods. */
 static bool is_token(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
            (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-static bool all(struct span t, bool (*is)(char c))
+static bool all_chars(struct span t, bool (*is)(char c))
 {
     for (size_t i = 0; i < t.len; i++) {
         if (!is(t.s[i]))
@@ -31,8 +31,9 @@ static bool all(struct span t, bool (*is)(char c))
     return true;
 }
 
-/* Cuts off what is before the first such character, which goes, too. False where there is none. */
-static bool cut(struct span *rest, char at, struct span *ret)
+/* Cuts rest at the first `at`: *ret gets the text before it, and rest the text behind it. False if
+ * there is none. */
+static bool cut_at(struct span *rest, char at, struct span *ret)
 {
     const char *found = memchr(rest->s, at, rest->len);
     if (!found)
@@ -43,7 +44,7 @@ static bool cut(struct span *rest, char at, struct span *ret)
     return true;
 }
 
-static bool same(struct span t, const char *word)
+static bool is_word(struct span t, const char *word)
 {
     return t.len == strlen(word) && memcmp(t.s, word, t.len) == 0;
 }
@@ -55,8 +56,6 @@ size_t http_head_length(const char *s, size_t len)
     return found ? (size_t)(found - s) + strlen(end) : 0;
 }
 
-/* --- decoding ----------------------------------------------------------------------------- */
-
 static int hex_value(char c)
 {
     if (is_digit(c))
@@ -66,7 +65,8 @@ static int hex_value(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* %41 is A. Control characters are in no name of ours; NULL for them and for what is cut short. */
+/* Decodes %41 to A. Returns NULL for control characters, which none of our names contain, and for
+ * an incomplete escape. */
 static const char *decode(struct arena *a, struct span t, bool plus)
 {
     char *out = arena_alloc(a, t.len + 1);
@@ -90,8 +90,6 @@ static const char *decode(struct arena *a, struct span t, bool plus)
     return out;
 }
 
-/* --- the request line --------------------------------------------------------------------- */
-
 static int read_part(struct http_head *head, struct span t)
 {
     const char *part = decode(&head->arena, t, false);
@@ -109,19 +107,19 @@ static int read_path(struct http_head *head, struct span path)
         return -1;
     path.s++;
     path.len--;
-    while (cut(&path, '/', &part)) {
+    while (cut_at(&path, '/', &part)) {
         if (read_part(head, part))
             return -1;
     }
     return path.len || head->part_count ? read_part(head, path) : 0;
 }
 
-static int read_word(struct http_head *head, struct span t)
+static int read_query_field(struct http_head *head, struct span t)
 {
     struct span name = t;
     if (!t.len)
         return 0;
-    if (!cut(&t, '=', &name))
+    if (!cut_at(&t, '=', &name))
         t.len = 0;
     struct http_field field = {decode(&head->arena, name, true), decode(&head->arena, t, true)};
     if (!field.name || !field.value || head->query_count == HTTP_FIELDS_MAX)
@@ -133,11 +131,11 @@ static int read_word(struct http_head *head, struct span t)
 static int read_query(struct http_head *head, struct span query)
 {
     struct span word;
-    while (cut(&query, '&', &word)) {
-        if (read_word(head, word))
+    while (cut_at(&query, '&', &word)) {
+        if (read_query_field(head, word))
             return -1;
     }
-    return read_word(head, query);
+    return read_query_field(head, query);
 }
 
 static bool is_in_target(char c)
@@ -149,23 +147,22 @@ static int read_request(struct http_head *head, struct span line, int *ret_statu
 {
     struct span method, target, path;
     *ret_status = line.len > HTTP_LINE_MAX ? 414 : 400;
-    if (line.len > HTTP_LINE_MAX || !cut(&line, ' ', &method) || !cut(&line, ' ', &target))
+    if (line.len > HTTP_LINE_MAX || !cut_at(&line, ' ', &method) || !cut_at(&line, ' ', &target))
         return -1;
-    if (!method.len || method.len > 16 || !all(method, is_token) || !all(target, is_in_target))
+    if (!method.len || method.len > 16 || !all_chars(method, is_token) ||
+        !all_chars(target, is_in_target))
         return -1;
-    if (!same(line, "HTTP/1.1") && !same(line, "HTTP/1.0")) {
+    if (!is_word(line, "HTTP/1.1") && !is_word(line, "HTTP/1.0")) {
         *ret_status = line.len == 8 && memcmp(line.s, "HTTP/", 5) == 0 ? 505 : 400;
         return -1;
     }
-    head->close = same(line, "HTTP/1.0");
+    head->close = is_word(line, "HTTP/1.0");
     head->method = arena_dup(&head->arena, method.s, method.len);
     path = target;
-    if (!cut(&target, '?', &path))
+    if (!cut_at(&target, '?', &path))
         target.len = 0;
     return read_path(head, path) || read_query(head, target) ? -1 : 0;
 }
-
-/* --- headers ------------------------------------------------------------------------------ */
 
 static bool is_blank(char c)
 {
@@ -177,7 +174,7 @@ static bool is_in_value(char c)
     return c == '\t' || ((unsigned char)c >= ' ' && c != 0x7f);
 }
 
-static const char *lower(struct arena *a, struct span t)
+static const char *copy_lower(struct arena *a, struct span t)
 {
     char *out = arena_dup(a, t.s, t.len);
     for (char *c = out; *c; c++) {
@@ -187,12 +184,12 @@ static const char *lower(struct arena *a, struct span t)
     return out;
 }
 
-/* A line that goes on with the one before it has no name, and is refused with that. */
+/* A continuation line has no name, so we refuse it too. */
 static int read_header(struct http_head *head, struct span line, int *ret_status)
 {
     struct span name;
     *ret_status = 400;
-    if (!cut(&line, ':', &name) || !name.len || !all(name, is_token))
+    if (!cut_at(&line, ':', &name) || !name.len || !all_chars(name, is_token))
         return -1;
     while (line.len && is_blank(line.s[0])) {
         line.s++;
@@ -200,18 +197,18 @@ static int read_header(struct http_head *head, struct span line, int *ret_status
     }
     while (line.len && is_blank(line.s[line.len - 1]))
         line.len--;
-    if (!all(line, is_in_value))
+    if (!all_chars(line, is_in_value))
         return -1;
     if (head->header_count == HTTP_FIELDS_MAX) {
         *ret_status = 431;
         return -1;
     }
-    head->headers[head->header_count++] =
-        (struct http_field){lower(&head->arena, name), arena_dup(&head->arena, line.s, line.len)};
+    head->headers[head->header_count++] = (struct http_field){
+        copy_lower(&head->arena, name), arena_dup(&head->arena, line.s, line.len)};
     return 0;
 }
 
-/* Of those that decide something there is one, or none. */
+/* Refuses a repeated header if we base a decision on it. */
 static int check_once(const struct http_head *head)
 {
     static const char *const once[] = {"host",   "content-length", "origin",
@@ -230,7 +227,7 @@ static bool read_number(const char *text, int64_t *ret)
 {
     int64_t n = 0;
     size_t len = strlen(text);
-    if (!len || len > 15 || !all((struct span){text, len}, is_digit))
+    if (!len || len > 15 || !all_chars((struct span){text, len}, is_digit))
         return false;
     for (; *text; text++)
         n = n * 10 + (*text - '0');
@@ -238,7 +235,7 @@ static bool read_number(const char *text, int64_t *ret)
     return true;
 }
 
-static int settle(struct http_head *head, int *ret_status)
+static int check_headers(struct http_head *head, int *ret_status)
 {
     const char *length = http_header(head, "content-length");
     const char *connection = http_header(head, "connection");
@@ -255,15 +252,17 @@ static int settle(struct http_head *head, int *ret_status)
         return -1;
     }
     if (connection &&
-        strcmp(lower(&head->arena, (struct span){connection, strlen(connection)}), "close") == 0)
+        strcmp(copy_lower(&head->arena, (struct span){connection, strlen(connection)}), "close") ==
+            0)
         head->close = true;
     return 0;
 }
 
-/* A carriage return ends a line together with a line feed, and nothing else does. */
+/* Cuts off a line that ends with CR LF. A lone CR or LF is an error. */
 static bool cut_line(struct span *rest, struct span *ret)
 {
-    if (!cut(rest, '\r', ret) || !rest->len || rest->s[0] != '\n' || memchr(ret->s, '\n', ret->len))
+    if (!cut_at(rest, '\r', ret) || !rest->len || rest->s[0] != '\n' ||
+        memchr(ret->s, '\n', ret->len))
         return false;
     rest->s++;
     rest->len--;
@@ -282,7 +281,7 @@ int http_head_read(struct http_head *head, const char *s, size_t len, int *ret_s
         if (!cut_line(&rest, &line))
             return -1;
         if (!line.len)
-            return rest.len ? -1 : settle(head, ret_status);
+            return rest.len ? -1 : check_headers(head, ret_status);
         if (read_header(head, line, ret_status))
             return -1;
     }
@@ -293,9 +292,7 @@ void http_head_done(struct http_head *head)
     arena_done(&head->arena);
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-
-static const char *find(const struct http_field *fields, size_t n, const char *name)
+static const char *find_field(const struct http_field *fields, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(fields[i].name, name) == 0)
@@ -306,12 +303,12 @@ static const char *find(const struct http_field *fields, size_t n, const char *n
 
 const char *http_header(const struct http_head *head, const char *name)
 {
-    return find(head->headers, head->header_count, name);
+    return find_field(head->headers, head->header_count, name);
 }
 
 const char *http_query(const struct http_head *head, const char *name)
 {
-    return find(head->query, head->query_count, name);
+    return find_field(head->query, head->query_count, name);
 }
 
 bool http_query_int(const struct http_head *head, const char *name, int64_t otherwise, int64_t *ret)

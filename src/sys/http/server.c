@@ -19,15 +19,15 @@
 enum { SWEEP_MS = 500 };
 
 enum state {
-    IDLE,      /* no byte of a request has come */
-    READING,   /* some have */
-    CALLED,    /* whoever answers has it */
-    STREAMING, /* and answers for ever */
-    ANSWERING, /* the answer is going out */
-    LEAVING,   /* the last one has gone out: nothing more is read, the rest is thrown away */
+    IDLE,      /* no byte of a request has arrived */
+    READING,   /* a part of a request has arrived */
+    CALLED,    /* the callback has the request and will answer */
+    STREAMING, /* the answer has no end */
+    ANSWERING, /* we are writing the answer */
+    LEAVING,   /* the last answer is written: we read no request any more and drop the input */
 };
 
-/* A connection, and the request that it is at. */
+/* A connection with its current request. */
 struct http_call {
     struct http_server *server;
     struct http_call *next;
@@ -35,7 +35,7 @@ struct http_call {
     enum state state;
     int64_t deadline;
     struct http_head head;
-    size_t body; /* bytes that are still to come and be thrown away */
+    size_t body; /* bytes of the body that are still to arrive; we drop them */
     bool close;
     http_call_fn *on_gone;
     void *gone_ctx;
@@ -44,7 +44,7 @@ struct http_call {
 struct http_server {
     struct loop *loop;
     struct evconnlistener *listener;
-    struct watch *delete_later;
+    struct watch *sweep_timer;
     uint16_t port;
     char *headers;
     http_call_fn *fn;
@@ -53,9 +53,7 @@ struct http_server {
     size_t n;
 };
 
-/* --- connections -------------------------------------------------------------------------- */
-
-static void enter(struct http_call *c, enum state state, int64_t ms)
+static void enter_state(struct http_call *c, enum state state, int64_t ms)
 {
     c->state = state;
     c->deadline = clock_mono() + ms;
@@ -68,8 +66,8 @@ static void call_free(struct http_call *c)
     free(c);
 }
 
-/* Ends a connection that is in the list no more; whoever was to answer is told. */
-static void finish(struct http_call *c)
+/* Ends a connection that is no longer in the list. Tells the callback if it still has to answer. */
+static void end_call(struct http_call *c)
 {
     http_call_fn *fn = c->state == CALLED || c->state == STREAMING ? c->on_gone : NULL;
     c->server->n--;
@@ -78,7 +76,7 @@ static void finish(struct http_call *c)
     call_free(c);
 }
 
-static void drop(struct http_call *c)
+static void drop_call(struct http_call *c)
 {
     for (struct http_call **at = &c->server->calls; *at; at = &(*at)->next) {
         if (*at == c) {
@@ -86,18 +84,16 @@ static void drop(struct http_call *c)
             break;
         }
     }
-    finish(c);
+    end_call(c);
 }
 
-/* The end of our side is sent, and theirs waited for: to close at once what has unread bytes would
- * take the answer away from the client. */
-static void leave(struct http_call *c)
+/* Closes our side and waits until the client closes its side. If we closed at once, with unread
+ * input, the client could lose the answer. */
+static void close_our_side(struct http_call *c)
 {
-    enter(c, LEAVING, 1000);
+    enter_state(c, LEAVING, 1000);
     (void)shutdown(bufferevent_getfd(c->bev), SHUT_WR);
 }
-
-/* --- answers ------------------------------------------------------------------------------ */
 
 static void write_head(struct http_call *c, int status, const char *type, const char *more)
 {
@@ -124,11 +120,11 @@ void http_answer(struct http_call *c, const struct http_answer *answer)
     if (answer->body && answer->len && !head_only && !bare)
         (void)bufferevent_write(c->bev, answer->body, answer->len);
     c->on_gone = NULL;
-    enter(c, ANSWERING, HTTP_ANSWER_MS);
+    enter_state(c, ANSWERING, HTTP_ANSWER_MS);
 }
 
-/* What cannot be read ends the connection: where the next request would begin is not known. */
-static void refuse(struct http_call *c, int status)
+/* A bad request ends the connection: we do not know where the next request would begin. */
+static void answer_error(struct http_call *c, int status)
 {
     const char *text = http_status_text(status);
     c->close = true;
@@ -140,7 +136,7 @@ void http_stream(struct http_call *c, const char *type)
     c->close = true;
     write_head(c, 200, type, NULL);
     (void)bufferevent_write(c->bev, "\r\n", 2);
-    enter(c, STREAMING, HTTP_ANSWER_MS);
+    enter_state(c, STREAMING, HTTP_ANSWER_MS);
 }
 
 void http_stream_send(struct http_call *c, const char *s, size_t len)
@@ -156,9 +152,9 @@ size_t http_stream_unsent(const struct http_call *c)
 void http_stream_end(struct http_call *c)
 {
     c->on_gone = NULL;
-    enter(c, ANSWERING, HTTP_ANSWER_MS);
+    enter_state(c, ANSWERING, HTTP_ANSWER_MS);
     if (!http_stream_unsent(c))
-        leave(c);
+        close_our_side(c);
 }
 
 const struct http_head *http_call_head(const struct http_call *c)
@@ -172,10 +168,7 @@ void http_call_on_gone(struct http_call *c, http_call_fn *fn, void *ctx)
     c->gone_ctx = ctx;
 }
 
-/* --- requests ----------------------------------------------------------------------------- */
-
-/* What follows in the body is of no use to anyone here; it is only not to be taken for a request.
- */
+/* Nobody here needs the body. We skip it, so that we do not read it as the next request. */
 static bool skip_body(struct http_call *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
@@ -185,10 +178,10 @@ static bool skip_body(struct http_call *c)
     return !c->body;
 }
 
-static void call_out(struct http_call *c)
+static void call_handler(struct http_call *c)
 {
     c->close = c->close || c->head.close;
-    enter(c, CALLED, INT32_MAX);
+    enter_state(c, CALLED, INT32_MAX);
     c->server->fn(c->server->ctx, c);
 }
 
@@ -201,20 +194,20 @@ static void read_head(struct http_call *c, size_t len)
         http_head_read(&c->head, (const char *)evbuffer_pullup(in, (ev_ssize_t)len), len, &status);
     (void)evbuffer_drain(in, len);
     if (rc)
-        refuse(c, status);
+        answer_error(c, status);
     else if (c->head.length > HTTP_BODY_MAX)
-        refuse(c, 413);
+        answer_error(c, 413);
     else
         c->body = (size_t)c->head.length;
 }
 
-/* Goes on with what has come, up to the next request. */
-static void advance(struct http_call *c)
+/* Processes the input up to the next complete request. */
+static void process_input(struct http_call *c)
 {
     struct evbuffer *in = bufferevent_get_input(c->bev);
     size_t have = evbuffer_get_length(in);
     if (c->state == IDLE && have)
-        enter(c, READING, HTTP_REQUEST_MS);
+        enter_state(c, READING, HTTP_REQUEST_MS);
     if (c->state != READING)
         return;
     if (!c->head.method) {
@@ -224,10 +217,10 @@ static void advance(struct http_call *c)
         if (len)
             read_head(c, len);
         else if (have >= HTTP_HEAD_MAX)
-            refuse(c, 431);
+            answer_error(c, 431);
     }
     if (c->state == READING && c->head.method && skip_body(c))
-        call_out(c);
+        call_handler(c);
 }
 
 static void on_read(struct bufferevent *bev, void *ctx)
@@ -237,38 +230,36 @@ static void on_read(struct bufferevent *bev, void *ctx)
     if (c->state == LEAVING)
         (void)evbuffer_drain(in, evbuffer_get_length(in));
     else
-        advance(c);
+        process_input(c);
 }
 
-/* All that was to go out has gone. */
+/* Called when all output is written. */
 static void on_written(struct bufferevent *bev, void *ctx)
 {
     struct http_call *c = ctx;
     (void)bev;
     if (c->state == STREAMING)
-        enter(c, STREAMING, HTTP_ANSWER_MS);
+        enter_state(c, STREAMING, HTTP_ANSWER_MS);
     if (c->state != ANSWERING)
         return;
     http_head_done(&c->head);
     c->head = (struct http_head){0};
     if (c->close) {
-        leave(c);
+        close_our_side(c);
         return;
     }
-    enter(c, IDLE, HTTP_IDLE_MS);
-    advance(c);
+    enter_state(c, IDLE, HTTP_IDLE_MS);
+    process_input(c);
 }
 
 static void on_event(struct bufferevent *bev, short what, void *ctx)
 {
     (void)bev;
     if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))
-        drop(ctx);
+        drop_call(ctx);
 }
 
-/* --- the server --------------------------------------------------------------------------- */
-
-/* One that waits for its next request, the longest waiting first. */
+/* Finds the connection that has waited longest for its next request. */
 static struct http_call *find_idle(const struct http_server *server)
 {
     struct http_call *found = NULL;
@@ -288,7 +279,7 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     (void)len;
     struct http_call *idle = server->n >= HTTP_CONNECTIONS_MAX ? find_idle(server) : NULL;
     if (idle)
-        drop(idle);
+        drop_call(idle);
     if (server->n >= HTTP_CONNECTIONS_MAX) {
         (void)evutil_closesocket(fd);
         return;
@@ -299,10 +290,10 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     if (!c->bev)
         abort();
     bufferevent_setcb(c->bev, on_read, on_written, on_event, c);
-    /* No more is taken in than a request may have. */
+    /* Buffers at most one request of maximum size. */
     bufferevent_setwatermark(c->bev, EV_READ, 0, HTTP_HEAD_MAX + HTTP_BODY_MAX);
     (void)bufferevent_enable(c->bev, EV_READ | EV_WRITE);
-    enter(c, IDLE, HTTP_REQUEST_MS); /* who connects has something to ask */
+    enter_state(c, IDLE, HTTP_REQUEST_MS); /* a client connects to send something at once */
     c->next = server->calls;
     server->calls = c;
     server->n++;
@@ -313,7 +304,8 @@ static bool is_overdue(const struct http_call *c, int64_t now)
     return now > c->deadline && (c->state != STREAMING || http_stream_unsent(c));
 }
 
-/* Who is told that a client has gone may answer others: the list is looked through anew. */
+/* A callback about a lost client may answer other calls, so we search the list from its start
+ * again. */
 static void on_sweep(void *ctx)
 {
     struct http_server *server = ctx;
@@ -322,24 +314,25 @@ static void on_sweep(void *ctx)
         if (!is_overdue(c, now)) {
             c = c->next;
         } else if (c->state == READING) {
-            refuse(c, 408);
+            answer_error(c, 408);
             c = c->next;
         } else {
-            drop(c);
+            drop_call(c);
             c = server->calls;
         }
     }
-    watch_again(server->delete_later, SWEEP_MS);
+    watch_again(server->sweep_timer, SWEEP_MS);
 }
 
-/* Descriptors run out, for example: those who wait are taken when there are some again. */
+/* For example, we have no descriptors left: we drop an idle connection. libevent accepts waiting
+ * clients once there are descriptors again. */
 static void on_accept_error(struct evconnlistener *listener, void *ctx)
 {
     struct http_server *server = ctx;
     struct http_call *idle = find_idle(server);
     (void)listener;
     if (idle)
-        drop(idle);
+        drop_call(idle);
 }
 
 static int listen_on(struct http_server *server, uint16_t port, struct err *err)
@@ -367,7 +360,7 @@ int http_server_open(struct http_server **ret, struct loop *loop, uint16_t port,
     server->headers = mem_str(headers);
     server->fn = fn;
     server->ctx = ctx;
-    server->delete_later = loop_timer(loop, SWEEP_MS, on_sweep, server);
+    server->sweep_timer = loop_timer(loop, SWEEP_MS, on_sweep, server);
     if (listen_on(server, port, err)) {
         http_server_close(server);
         return -1;
@@ -387,11 +380,11 @@ void http_server_close(struct http_server *server)
         return;
     for (struct http_call *c; (c = server->calls);) {
         server->calls = c->next;
-        finish(c);
+        end_call(c);
     }
     if (server->listener)
         evconnlistener_free(server->listener);
-    watch_free(server->delete_later);
+    watch_free(server->sweep_timer);
     free(server->headers);
     free(server);
 }

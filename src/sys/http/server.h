@@ -1,10 +1,11 @@
 /*
- * struct http_server: HTTP/1.1 on the loopback, on the loop (sys/proc/loop.h). It bounds what a
- * client can take: the bytes of a request, the time until one has come whole, the time until an
- * answer is read, and the number of connections; whoever exceeds one of these is dropped. One that
- * has nothing to do makes room for one that comes.
+ * struct http_server: an HTTP/1.1 server on the loopback interface, run by the loop
+ * (sys/proc/loop.h). It limits each client: the size of a request, the time until a request is
+ * complete, the time until the client has read the answer, and the number of connections. We drop a
+ * client that exceeds a limit. If there are too many connections, a new one replaces an idle one.
  *
- * (evhttp of libevent 2.1 bounds neither the connections nor the whole time of a request.)
+ * (evhttp of libevent 2.1 limits neither the number of connections nor the total time of a
+ * request.)
  */
 #ifndef SYS_HTTP_SERVER_H
 #define SYS_HTTP_SERVER_H
@@ -18,12 +19,13 @@
 #include <stdint.h>
 
 enum {
-    HTTP_HEAD_MAX = 32 << 10, /* browsers send the cookies of all that is on this machine */
+    HTTP_HEAD_MAX = 32 << 10, /* browsers send the cookies of every server on this machine */
     HTTP_BODY_MAX = 16 << 10,
     HTTP_CONNECTIONS_MAX = 64,
     HTTP_REQUEST_MS = 5000, /* from the first byte to the last */
     HTTP_IDLE_MS = 60000,
-    HTTP_ANSWER_MS = 60000, /* until all of it is read; of a stream, until nothing waits */
+    /* Until the client has read the whole answer; for a stream, until nothing is unsent. */
+    HTTP_ANSWER_MS = 60000,
 };
 
 struct http_server;
@@ -31,21 +33,21 @@ struct http_call; /* one request, until it is answered */
 
 typedef void http_call_fn(void *ctx, struct http_call *call);
 
-/* Listens on 127.0.0.1, on any free port where that is 0. `fn` is called for each request, and has
- * to answer it, then or later. `headers` are lines that each answer has. */
+/* Listens on 127.0.0.1, on any free port if `port` is 0. Calls `fn` for each request, and `fn` must
+ * answer it at once or later. Adds the lines `headers` to each answer. */
 int http_server_open(struct http_server **ret, struct loop *loop, uint16_t port,
                      const char *headers, http_call_fn *fn, void *ctx, struct err *err);
 uint16_t http_server_port(const struct http_server *server);
 
-/* Calls that were not answered are gone with it. */
+/* Drops calls without an answer. */
 void http_server_close(struct http_server *server);
 
 const struct http_head *http_call_head(const struct http_call *call);
 
-/* Where the client has gone before the answer was complete, fn is told, and the call is gone. */
+/* If the client leaves before the answer is complete, we call fn and drop the call. */
 void http_call_on_gone(struct http_call *call, http_call_fn *fn, void *ctx);
 
-/* Answers; the call is gone with that. `more` are header lines of this answer, or NULL. */
+/* Answers and ends the call. `more` has extra header lines, or is NULL. */
 struct http_answer {
     int status;
     const char *type, *more;
@@ -54,11 +56,11 @@ struct http_answer {
 };
 void http_answer(struct http_call *call, const struct http_answer *answer);
 
-/* An answer without an end: what is sent goes out as it comes, until the client leaves or
- * http_stream_end(). */
+/* Begins an answer without an end. http_stream_send() sends data at once, until the client leaves
+ * or http_stream_end(). */
 void http_stream(struct http_call *call, const char *type);
 void http_stream_send(struct http_call *call, const char *s, size_t len);
-size_t http_stream_unsent(const struct http_call *call); /* bytes that the client has not taken */
+size_t http_stream_unsent(const struct http_call *call); /* bytes still in our buffer */
 void http_stream_end(struct http_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Which start of the machine this is. What was written before the machine went down, and not
- * synced, may not have come to the disk; who finds it later can tell by a note of the start in
- * which it was written. Linux only: elsewhere nothing is noted, and nothing is found out.
+ * Identifies the current boot of the machine. If a file was written before a crash and not synced,
+ * its contents may be lost. A note with the boot id tells the reader whether the machine was
+ * restarted since. Linux only: elsewhere we note nothing and detect nothing.
  */
 #ifndef SYS_PROC_BOOT_ID_H
 #define SYS_PROC_BOOT_ID_H
@@ -10,13 +10,14 @@
 
 #include <stdbool.h>
 
-/* Its id, a line; empty where the system does not tell. */
+/* The id of this boot, as a line; empty if the system does not tell. */
 const char *boot_id(void);
 
-/* Notes it in a file, made or written anew. */
+/* Writes the id to a file, new or in place of the old contents. */
 int boot_note(const char *path, struct err *err);
 
-/* Whether it is still the one that was noted there. A note that is missing may be what was lost. */
+/* True if the file has the id of this boot. A missing note counts as another boot: the crash may
+ * have lost it. */
 bool boot_is_noted(const char *path);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum { STDERR_MAX = 64 << 10, PATIENCE_MS = 10 * 60 * 1000 };
 
-/* One pipe that is being read: up to max bytes are kept, the rest is read and dropped. */
+/* A pipe that we read: we keep up to `left` more bytes and drop the rest. */
 struct stream {
     int fd;
     struct buf *out; /* NULL: keep nothing */
@@ -26,7 +26,7 @@ struct stream {
     bool cut;
 };
 
-static void keep(struct stream *s, const char *bytes, size_t n)
+static void keep_bytes(struct stream *s, const char *bytes, size_t n)
 {
     if (n > s->left) {
         s->cut = true;
@@ -37,23 +37,23 @@ static void keep(struct stream *s, const char *bytes, size_t n)
     s->left -= n;
 }
 
-/* Reads what is there; closes at the end. */
-static int drain(struct stream *s, struct err *err)
+/* Reads the available bytes. Closes the pipe at end of file. */
+static int read_pipe(struct stream *s, struct err *err)
 {
     char bytes[65536];
     ssize_t n = read(s->fd, bytes, sizeof(bytes));
     if (n < 0)
         return errno == EINTR || errno == EAGAIN ? 0 : err_sys(err, "read from a child");
     if (n > 0) {
-        keep(s, bytes, (size_t)n);
+        keep_bytes(s, bytes, (size_t)n);
         return 0;
     }
     (void)close(steal_fd(&s->fd));
     return 0;
 }
 
-/* How long poll() may take, less than it is until the next look. */
-static int wait_ms(int64_t began, int64_t end)
+/* The timeout of poll(): until the deadline, but at most until the next check for a stuck git. */
+static int poll_timeout(int64_t began, int64_t end)
 {
     int64_t left = interrupt_until(began, end) - clock_mono();
     return left <= 0 ? 0 : left < stuck_look_ms() ? (int)left : stuck_look_ms();
@@ -64,7 +64,7 @@ static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
     int64_t began = clock_mono(), end = began + time_limit(PATIENCE_MS);
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
-        int wait = wait_ms(began, end), ready = poll(fds, 2, wait);
+        int wait = poll_timeout(began, end), ready = poll(fds, 2, wait);
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready < 0)
@@ -75,7 +75,7 @@ static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
         if (ready == 0 && stuck_check(pid, err))
             return -1;
         for (int i = 0; i < 2; i++) {
-            if (fds[i].revents && drain(&streams[i], err))
+            if (fds[i].revents && read_pipe(&streams[i], err))
                 return -1;
         }
         if (streams[0].cut)
@@ -84,7 +84,8 @@ static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
     return 0;
 }
 
-/* A child that has ended and is not reaped yet keeps its number. */
+/* We wait with WNOWAIT first: until we reap the child, no other process gets its number, so
+ * interrupt_begin()'s group stays valid. */
 static int reap(pid_t pid, int *ret_status, struct err *err)
 {
     siginfo_t info;
@@ -100,16 +101,16 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
     return 0;
 }
 
-static int capture(const int *folder, const struct fence *fence, int in, char *const argv[],
-                   char *const env[], size_t max, struct buf *out, struct buf *errout,
-                   int *ret_status, struct err *err)
+static int capture_child(const int *folder, const struct fence *fence, int in, char *const argv[],
+                         char *const env[], size_t max, struct buf *out, struct buf *errout,
+                         int *ret_status, struct err *err)
 {
     struct spawn sp = {.argv = argv,
                        .env = env,
                        .folder = folder,
                        .fence = fence,
                        .fds = {in, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
-                       .new_session = true}; /* a ^C at the terminal is not for it */
+                       .new_session = true}; /* ^C at the terminal must not reach it */
     int fds[2];
     pid_t pid;
     int started = spawn_captured(&sp, fds, &pid, err);
@@ -133,7 +134,7 @@ int proc_capture_in(const int *folder, const struct fence *fence, char *const ar
                     char *const env[], size_t max, struct buf *out, struct buf *errout,
                     int *ret_status, struct err *err)
 {
-    return capture(folder, fence, SPAWN_NULL, argv, env, max, out, errout, ret_status, err);
+    return capture_child(folder, fence, SPAWN_NULL, argv, env, max, out, errout, ret_status, err);
 }
 
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
@@ -142,7 +143,7 @@ int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *
     return proc_capture_in(NULL, NULL, argv, env, max, out, errout, ret_status, err);
 }
 
-/* A file, because a pipe would have to be written while the answer is read. */
+/* Puts the input into a file: with a pipe we would have to write and read at the same time. */
 static int open_input(const struct buf *in, struct err *err)
 {
     FILE *file = tmpfile();
@@ -164,7 +165,8 @@ int proc_filter_in(const int *folder, const struct fence *fence, const struct bu
                    struct buf *errout, int *ret_status, struct err *err)
 {
     autoclose int fd = open_input(in, err);
-    return fd < 0 ? -1 : capture(folder, fence, fd, argv, env, max, out, errout, ret_status, err);
+    return fd < 0 ? -1
+                  : capture_child(folder, fence, fd, argv, env, max, out, errout, ret_status, err);
 }
 
 int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,

@@ -1,5 +1,5 @@
 /*
- * Child processes whose output is wanted whole.
+ * Runs a child process and captures its output.
  */
 #ifndef SYS_PROC_CAPTURE_H
 #define SYS_PROC_CAPTURE_H
@@ -9,15 +9,15 @@
 
 #include <stddef.h>
 
-/* Runs argv (argv[0] looked up on PATH) with the given environment (NULL: our own) and standard
- * input from /dev/null, waits for its end, and appends what it wrote on standard output to out
- * (more than max bytes, or no end within ten minutes: failure, the child is ended) and, where
- * errout is not NULL, up to 64 KiB of its standard error. *ret_status is its exit code, or 128 +
- * the signal that ended it. -1 where it could not be started. */
+/* Runs argv (argv[0] is searched on PATH) with the given environment (NULL: ours) and /dev/null as
+ * standard input. Waits for its end and appends its standard output to out. If it writes more than
+ * max bytes or does not end within ten minutes, we end it and fail. If errout is not NULL, we
+ * append up to 64 KiB of its standard error. *ret_status is its exit code, or 128 + the signal that
+ * ended it. Returns -1 if it could not start. */
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err);
 
-/* The same with the given bytes as standard input. */
+/* The same with the bytes of `in` as standard input. */
 int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
                 struct buf *out, struct buf *errout, int *ret_status, struct err *err);
 

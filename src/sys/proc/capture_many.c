@@ -19,18 +19,18 @@
 enum { OUT, ERR, STREAMS };
 enum { OUTPUT_MAX = 1 << 30, PATIENCE_MS = 10 * 60 * 1000, LOOK_MS = 100 };
 
-/* A place in which one job after the other runs; pid is 0 while it is free. */
+/* A slot runs one job at a time; pid is 0 if the slot is free. */
 struct slot {
     struct proc_job *job;
     pid_t pid;
     int fds[STREAMS];
     bool ended;
-    int64_t deadline, next_look; /* whether it is stuck */
+    int64_t deadline, next_look; /* when we check again if it is stuck */
 };
 
 struct crowd {
     struct slot *slots;
-    struct pollfd *polls; /* STREAMS of each slot */
+    struct pollfd *polls; /* STREAMS entries for each slot */
     size_t width, busy;
 };
 
@@ -42,7 +42,7 @@ void proc_job_done(struct proc_job *job)
     buf_done(&job->errout);
 }
 
-static int start(struct slot *s, struct proc_job *job, struct err *err)
+static int start_job(struct slot *s, struct proc_job *job, struct err *err)
 {
     struct spawn sp = {.argv = job->argv.v,
                        .env = job->env.v,
@@ -70,7 +70,7 @@ static int reap(struct slot *s, struct err *err)
     return 0;
 }
 
-static int drain(struct slot *s, int stream, struct err *err)
+static int read_stream(struct slot *s, int stream, struct err *err)
 {
     struct buf *to = stream == OUT ? &s->job->out : &s->job->errout;
     char bytes[65536];
@@ -91,10 +91,11 @@ static bool has_ended(pid_t pid)
     return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Nobody wrote for a while. One that has ended may have left others behind that hold its streams
- * open: a connection that ssh keeps, or what a hook has started. What it wrote itself is there to
- * be read by the next time. */
-static void lookup_for_ended(struct crowd *c)
+/* Called if nobody wrote for a while. A child that has ended may leave processes behind that keep
+ * its streams open: a connection of ssh, or a program that a hook started. We note the end now and
+ * close the streams at the next check, because by then we have read everything that the child
+ * itself wrote. */
+static void close_ended(struct crowd *c)
 {
     for (size_t i = 0; i < c->width; i++) {
         struct slot *s = &c->slots[i];
@@ -106,7 +107,7 @@ static void lookup_for_ended(struct crowd *c)
     }
 }
 
-static int lookup_for_stuck(struct crowd *c, struct err *err)
+static int check_stuck(struct crowd *c, struct err *err)
 {
     int64_t now = clock_mono();
     for (size_t i = 0; i < c->width; i++) {
@@ -120,8 +121,8 @@ static int lookup_for_stuck(struct crowd *c, struct err *err)
     return 0;
 }
 
-/* Waits for what comes first, and takes it. */
-static int turn(struct crowd *c, struct err *err)
+/* Waits for the first event and handles it. */
+static int wait_for_event(struct crowd *c, struct err *err)
 {
     int64_t now = clock_mono(), end = INT64_MAX;
     for (size_t i = 0; i < c->width; i++) {
@@ -137,11 +138,11 @@ static int turn(struct crowd *c, struct err *err)
     if (ready == 0 && !wait)
         return err_set(err, ERR_ENV, "a child did not end in time");
     if (ready == 0)
-        lookup_for_ended(c);
-    if (lookup_for_stuck(c, err))
+        close_ended(c);
+    if (check_stuck(c, err))
         return -1;
     for (size_t i = 0; i < c->width * STREAMS; i++) {
-        if (c->polls[i].revents && drain(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
+        if (c->polls[i].revents && read_stream(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
             return -1;
     }
     return 0;
@@ -160,12 +161,13 @@ static int reap_ended(struct crowd *c, struct err *err)
     return 0;
 }
 
-static int fill(struct crowd *c, struct proc_job *jobs, size_t n, size_t *next, struct err *err)
+static int fill_slots(struct crowd *c, struct proc_job *jobs, size_t n, size_t *next,
+                      struct err *err)
 {
     for (size_t i = 0; i < c->width && *next < n; i++) {
         if (c->slots[i].pid)
             continue;
-        if (start(&c->slots[i], &jobs[*next], err))
+        if (start_job(&c->slots[i], &jobs[*next], err))
             return -1;
         (*next)++;
         c->busy++;
@@ -173,7 +175,7 @@ static int fill(struct crowd *c, struct proc_job *jobs, size_t n, size_t *next, 
     return 0;
 }
 
-/* All are asked before any is waited for. */
+/* Sends SIGTERM to all children before it waits for any. */
 static void end_all(struct crowd *c)
 {
     for (size_t i = 0; i < c->width; i++) {
@@ -202,7 +204,8 @@ int capture_many(struct proc_job *jobs, size_t n, struct err *err)
     while (rc == 0 && (next < n || c.busy)) {
         if (interrupt_signal())
             rc = err_set(err, ERR_ENV, "stopped by a signal");
-        else if (fill(&c, jobs, n, &next, err) || turn(&c, err) || reap_ended(&c, err))
+        else if (fill_slots(&c, jobs, n, &next, err) || wait_for_event(&c, err) ||
+                 reap_ended(&c, err))
             rc = -1;
     }
     end_all(&c);

@@ -1,5 +1,5 @@
 /*
- * Several child processes at once whose output is wanted whole (capture.h is for one).
+ * Runs several child processes at once and captures their output (capture.h runs one).
  */
 #ifndef SYS_PROC_CAPTURE_MANY_H
 #define SYS_PROC_CAPTURE_MANY_H
@@ -11,11 +11,11 @@
 #include <stddef.h>
 
 struct proc_job {
-    struct strv argv; /* argv[0] is looked up on PATH */
-    struct strv env;  /* empty: our own */
-    const char *dir;  /* NULL: our own */
+    struct strv argv; /* argv[0] is searched on PATH */
+    struct strv env;  /* empty: ours */
+    const char *dir;  /* NULL: ours */
 
-    struct buf out, errout; /* what it wrote */
+    struct buf out, errout; /* its output */
     int status;             /* its exit code, or 128 + the signal that ended it */
 };
 
@@ -25,9 +25,9 @@ struct proc_job {
     }
 void proc_job_done(struct proc_job *job);
 
-/* Runs all jobs, as many at once as there are processors, with standard input from /dev/null. -1
- * where one could not be started, wrote more than 1 GiB, or did not end within ten minutes, or
- * where a signal wants us to stop (sys/interrupt.h); those that run then are ended. */
+/* Runs all jobs, at most one per processor at a time, with /dev/null as standard input. Returns -1
+ * if one could not start, wrote more than 1 GiB, or did not end within ten minutes, or if a signal
+ * asks us to stop (sys/interrupt.h). Then it ends all running jobs. */
 int capture_many(struct proc_job *jobs, size_t n, struct err *err);
 
 #endif

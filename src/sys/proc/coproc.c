@@ -40,7 +40,7 @@ int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extr
     struct spawn sp = {.argv = argv,
                        .env = env,
                        .fds = {in[0], out[1], SPAWN_NULL, extra, SPAWN_NONE},
-                       .new_session = true}; /* a ^C at the terminal is not for it */
+                       .new_session = true}; /* ^C at the terminal must not reach it */
     int rc = spawn_start(&sp, &c->pid, err);
     own_close(&in[0]);
     own_close(&out[1]);
@@ -95,7 +95,7 @@ static int give_up(struct coproc *c, struct err *err)
     return -1;
 }
 
-/* Waits for more until it is there, or nothing will come. */
+/* Waits until there is more to read, or fails after the time limit. */
 static int await_more(struct coproc *c, struct err *err)
 {
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
@@ -127,8 +127,8 @@ static int read_more(struct coproc *c, struct err *err)
     return 0;
 }
 
-/* Reads on until so many bytes are there, or, for 0, the end of a line. */
-static int fill(struct coproc *c, size_t len, struct err *err)
+/* Reads until `len` bytes are pending. If len is 0, until a whole line is pending. */
+static int read_until(struct coproc *c, size_t len, struct err *err)
 {
     int rc = 0;
     interrupt_begin(c->pid);
@@ -138,7 +138,7 @@ static int fill(struct coproc *c, size_t len, struct err *err)
     return rc;
 }
 
-static void drop(struct coproc *c, size_t len)
+static void drop_pending(struct coproc *c, size_t len)
 {
     size_t rest = c->pending.len - len;
     memmove(c->pending.s, c->pending.s + len, rest);
@@ -147,20 +147,20 @@ static void drop(struct coproc *c, size_t len)
 
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
 {
-    if (fill(c, 0, err))
+    if (read_until(c, 0, err))
         return -1;
     char *last = memchr(c->pending.s, '\n', c->pending.len);
     size_t len = (size_t)(last - c->pending.s);
     buf_add(out, c->pending.s, len);
-    drop(c, len + 1);
+    drop_pending(c, len + 1);
     return 0;
 }
 
 int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err)
 {
-    if (len && fill(c, len, err))
+    if (len && read_until(c, len, err))
         return -1;
     buf_add(out, c->pending.s, len);
-    drop(c, len);
+    drop_pending(c, len);
     return 0;
 }

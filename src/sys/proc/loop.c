@@ -15,7 +15,7 @@ enum { HELD_MS = 20, HELD_MAX = 50 };
 
 struct loop {
     struct event_base *base;
-    struct watch *children; /* those that are found by SIGCHLD */
+    struct watch *children; /* children without a pidfd: we learn of their end by SIGCHLD */
     struct watch *sigchld;
 };
 
@@ -27,7 +27,7 @@ struct watch {
     void *ctx;
     pid_t pid;
     int pidfd;          /* or -1 */
-    int held;           /* looks at which it had ended, and another process traced it */
+    int held;           /* how often the child had ended but a tracer still held it */
     struct watch *next; /* in loop->children */
 };
 
@@ -61,10 +61,11 @@ int loop_run(struct loop *loop, struct err *err)
 
 void loop_stop(struct loop *loop)
 {
-    (void)event_base_loopexit(loop->base, NULL); /* not loopbreak, which drops a signal that came */
+    /* Not loopbreak: that would drop a signal that came already. */
+    (void)event_base_loopexit(loop->base, NULL);
 }
 
-static void fire(evutil_socket_t fd, short what, void *arg)
+static void call_watch(evutil_socket_t fd, short what, void *arg)
 {
     struct watch *w = arg;
     (void)fd;
@@ -90,7 +91,7 @@ static void watch_start(struct watch *w, int fd, short what, event_callback_fn c
         abort();
 }
 
-static struct timeval duration(int64_t ms)
+static struct timeval to_timeval(int64_t ms)
 {
     return (struct timeval){.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
 }
@@ -98,43 +99,41 @@ static struct timeval duration(int64_t ms)
 struct watch *loop_timer(struct loop *loop, int64_t ms, watch_fn *fn, void *ctx)
 {
     struct watch *w = watch_new(loop, fn, ctx);
-    struct timeval after = duration(ms);
-    watch_start(w, -1, 0, fire, &after);
+    struct timeval after = to_timeval(ms);
+    watch_start(w, -1, 0, call_watch, &after);
     return w;
 }
 
 struct watch *loop_signal(struct loop *loop, int signal, watch_fn *fn, void *ctx)
 {
     struct watch *w = watch_new(loop, fn, ctx);
-    watch_start(w, signal, EV_SIGNAL | EV_PERSIST, fire, NULL);
+    watch_start(w, signal, EV_SIGNAL | EV_PERSIST, call_watch, NULL);
     return w;
 }
 
 struct watch *loop_readable(struct loop *loop, int fd, watch_fn *fn, void *ctx)
 {
     struct watch *w = watch_new(loop, fn, ctx);
-    watch_start(w, fd, EV_READ | EV_PERSIST, fire, NULL);
+    watch_start(w, fd, EV_READ | EV_PERSIST, call_watch, NULL);
     return w;
 }
 
 void watch_again(struct watch *w, int64_t ms)
 {
-    struct timeval after = duration(ms);
+    struct timeval after = to_timeval(ms);
     if (event_add(w->ev, &after) < 0)
         abort();
 }
 
-/* --- children ----------------------------------------------------------------------------- */
-
-/* Reaps the child where it has ended; its callback may free the watch. */
-static bool reap(struct watch *w)
+/* Reaps the child if it has ended. The callback may free the watch. */
+static bool reap_child(struct watch *w)
 {
     int status;
     pid_t got = waitpid(w->pid, &status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR))
         return false;
     if (got < 0)
-        status = 127 << 8; /* someone else reaped it: that it has ended is all that is known */
+        status = 127 << 8; /* someone else reaped it, so its exit code is unknown */
     w->pid = 0;
     if (w->ev)
         (void)event_del(w->ev);
@@ -142,34 +141,35 @@ static bool reap(struct watch *w)
     return true;
 }
 
-/* A debugger sees the end first and lets go. One that does not is ended. */
+/* If a debugger traces the child, the debugger learns of the end first and then lets go. We end a
+ * debugger that does not let go. */
 static void on_held(evutil_socket_t fd, short what, void *arg)
 {
     struct watch *w = arg;
     (void)fd;
     (void)what;
-    if (!reap(w) && ++w->held > HELD_MAX)
+    if (!reap_child(w) && ++w->held > HELD_MAX)
         proc_table_end_tracer(w->pid);
 }
 
 static void on_pidfd(evutil_socket_t fd, short what, void *arg)
 {
-    struct timeval after = duration(HELD_MS);
+    struct timeval after = to_timeval(HELD_MS);
     struct watch *w = arg;
     (void)fd;
     (void)what;
-    if (reap(w))
+    if (reap_child(w))
         return;
     event_free(w->ev);
     watch_start(w, -1, EV_PERSIST, on_held, &after);
 }
 
-/* Callbacks may add and free watches, so the list is looked through anew after each. */
+/* Callbacks may add and free watches, so we restart from the head of the list after each. */
 static void on_sigchld(void *ctx)
 {
     struct loop *loop = ctx;
     for (struct watch *w = loop->children; w;) {
-        w = w->pid && reap(w) ? loop->children : w->next;
+        w = w->pid && reap_child(w) ? loop->children : w->next;
     }
 }
 
@@ -197,7 +197,7 @@ struct watch *loop_child(struct loop *loop, pid_t pid, child_fn *fn, void *ctx)
         loop->sigchld = loop_signal(loop, SIGCHLD, on_sigchld, loop);
     w->next = loop->children;
     loop->children = w;
-    (void)kill(getpid(), SIGCHLD); /* it may have ended before it was watched */
+    (void)kill(getpid(), SIGCHLD); /* it may have ended before we watched it */
     return w;
 }
 

@@ -1,6 +1,6 @@
 /*
- * The one event loop: timers, signals, children and descriptors, on libevent. Callbacks
- * run one at a time, from loop_run().
+ * The event loop: timers, signals, children and descriptors, on libevent. loop_run() calls one
+ * callback at a time.
  */
 #ifndef SYS_PROC_LOOP_H
 #define SYS_PROC_LOOP_H
@@ -12,21 +12,22 @@
 #include <sys/types.h>
 
 struct loop;
-struct watch; /* something that is being waited for */
+struct watch; /* an event that we wait for */
 
 typedef void watch_fn(void *ctx);
-typedef void child_fn(void *ctx, int status); /* as waitpid() gives it */
+typedef void child_fn(void *ctx, int status); /* status as waitpid() returns it */
 
 struct loop *loop_new(void);
 void loop_free(struct loop *loop);
 
-/* Runs callbacks until loop_stop(); those of what has happened by then are still called. */
+/* Runs callbacks until loop_stop(). Events that happened before loop_stop() still get their
+ * callback. */
 int loop_run(struct loop *loop, struct err *err);
 void loop_stop(struct loop *loop);
 
-/* Each returns a watch that goes on until it is freed; timers fire once after ms (again with
- * watch_again), a child's watch once, when the child has ended and is reaped; what is readable is
- * told again and again until it is read. */
+/* Each returns a watch that lives until you free it. A timer calls back once after ms (again after
+ * watch_again()). A child's watch calls back once, after we reaped the child. A readable descriptor
+ * calls back again and again until you read it. */
 struct watch *loop_timer(struct loop *loop, int64_t ms, watch_fn *fn, void *ctx);
 struct watch *loop_signal(struct loop *loop, int signal, watch_fn *fn, void *ctx);
 struct watch *loop_child(struct loop *loop, pid_t pid, child_fn *fn, void *ctx);

@@ -16,7 +16,7 @@ struct loop_proc {
     struct watch *watch;
     struct stuck_watch *stuck;
     pid_t pid;
-    int out; /* a scratch file: nothing is lost, and nobody has to read meanwhile */
+    int out; /* a scratch file: no output is lost, and nobody has to read a pipe meanwhile */
     size_t max;
     loop_capture_fn *fn;
     void *ctx;
@@ -36,7 +36,7 @@ static void read_all(const struct loop_proc *p, struct buf *out)
     }
 }
 
-static void release(struct loop_proc *p)
+static void free_process(struct loop_proc *p)
 {
     stuck_watch_free(p->stuck);
     watch_free(p->watch);
@@ -50,7 +50,7 @@ static void on_end(void *ctx, int status)
     autobuf struct buf out = BUF_INIT;
     read_all(p, &out);
     p->fn(p->ctx, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), &out);
-    release(p);
+    free_process(p);
 }
 
 int loop_capture_start(struct loop *loop, char *const *argv, char *const *env, size_t max,
@@ -81,5 +81,5 @@ void loop_capture_cancel(struct loop_proc *p)
     (void)kill(-p->pid, SIGKILL); /* it may have ended just now */
     while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    release(p);
+    free_process(p);
 }

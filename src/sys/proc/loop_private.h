@@ -1,5 +1,5 @@
 /*
- * The loop as libevent has it, for those in this layer that wait for sockets.
+ * The libevent base of the loop, for files in src/sys that wait for sockets.
  */
 #ifndef SYS_PROC_LOOP_PRIVATE_H
 #define SYS_PROC_LOOP_PRIVATE_H

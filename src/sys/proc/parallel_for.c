@@ -27,21 +27,22 @@ static void *work_on(void *arg)
 }
 
 #ifdef __linux__
-/* With descriptors of its own, since the kernel need not count then who uses one at the moment,
- * which is felt where little else is done. Without it is fine as well. */
-static void *help(void *arg)
+/* A helper thread gets its own descriptor table. With a shared table the kernel counts the users of
+ * a descriptor at each system call, which slows down a thread that does little else. If unshare()
+ * fails, the thread works all the same. */
+static void *run_helper(void *arg)
 {
     (void)unshare(CLONE_FILES);
     return work_on(arg);
 }
 #else
-static void *help(void *arg)
+static void *run_helper(void *arg)
 {
     return work_on(arg);
 }
 #endif
 
-/* Besides the caller's thread. */
+/* Number of threads besides the caller's. */
 static size_t helpers_for(size_t threads, size_t n)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -50,7 +51,8 @@ static size_t helpers_for(size_t threads, size_t n)
     return (n < wanted ? n : wanted) - (n > 0);
 }
 
-/* A thread begins with the signals blocked that its maker has blocked. */
+/* A new thread inherits the blocked signals. We block all of them, so that only the caller's thread
+ * gets signals. */
 void parallel_for_by(size_t threads_max, size_t n, parallel_for_fn *fn, void *ctx)
 {
     struct work w = {.n = n, .fn = fn, .ctx = ctx};
@@ -59,7 +61,8 @@ void parallel_for_by(size_t threads_max, size_t n, parallel_for_fn *fn, void *ct
     sigset_t all, before;
     (void)sigfillset(&all);
     bool blocked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-    while (blocked && helpers < wanted && pthread_create(&threads[helpers], NULL, help, &w) == 0)
+    while (blocked && helpers < wanted &&
+           pthread_create(&threads[helpers], NULL, run_helper, &w) == 0)
         helpers++;
     if (blocked)
         (void)pthread_sigmask(SIG_SETMASK, &before, NULL);

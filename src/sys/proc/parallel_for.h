@@ -1,23 +1,21 @@
 /*
- * The same done to many things, as many at once as there are processors: in threads, since what is
- * found out is wanted here, and a thread only has to put it where it belongs.
+ * Does the same work for many items at once, with one thread per processor. We use threads because
+ * the results are needed in this process, and each thread only stores its own result.
  *
- * These are the only threads of the program, and they are gone when the call returns, so that
- * nothing else need know of them. What is done must therefore touch nothing but the thing itself,
- * and what nobody writes to meanwhile, and leave no file open. Signals are for the caller's thread
- * alone.
+ * These are the only threads of the program. They end before the call returns, so no other code has
+ * to know about them. The work may only touch its own item and data that nobody writes to
+ * meanwhile, and it must not leave a file open. Only the caller's thread gets signals.
  */
 #ifndef SYS_PROC_PARALLEL_FOR_H
 #define SYS_PROC_PARALLEL_FOR_H
 
 #include <stddef.h>
 
-/* Does it to each thing: fn(ctx, i) for every i below n. A machine that gives no more threads makes
- * it slower, not fail. */
+/* Calls fn(ctx, i) for every i below n. If the system allows fewer threads, it is only slower. */
 typedef void parallel_for_fn(void *ctx, size_t i);
 void parallel_for(size_t n, parallel_for_fn *fn, void *ctx);
 
-/* The same by so many threads at most. */
+/* The same with at most `threads` threads. */
 void parallel_for_by(size_t threads, size_t n, parallel_for_fn *fn, void *ctx);
 
 #endif

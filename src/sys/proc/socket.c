@@ -18,15 +18,13 @@
 enum { BACKLOG = 128, CONNECT_MS = 5000, AGAIN_MS = 5 };
 
 #ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0 /* then SIGPIPE is to be ignored, as a run does */
+#define MSG_NOSIGNAL 0 /* then SIGPIPE must be ignored, as a run does */
 #endif
 
-/* --- names -------------------------------------------------------------------------------- */
-
-/* A path that is too long goes by a descriptor of its folder, which is in *ret_dir as long as that
- * is needed. */
-static int address(const char *dir, const char *name, struct sockaddr_un *ret, int *ret_dir,
-                   struct err *err)
+/* If the path is too long for a socket address, we use a descriptor of its folder. Keep *ret_dir
+ * open while you use the address. */
+static int fill_address(const char *dir, const char *name, struct sockaddr_un *ret, int *ret_dir,
+                        struct err *err)
 {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
     *ret_dir = -1;
@@ -43,7 +41,7 @@ static int address(const char *dir, const char *name, struct sockaddr_un *ret, i
     return err_set(err, ERR_ENV, "the name of the socket '%s' is too long", name);
 }
 
-static int make(int *ret_fd, struct err *err)
+static int make_socket(int *ret_fd, struct err *err)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     if (fd < 0)
@@ -58,13 +56,11 @@ static int make(int *ret_fd, struct err *err)
     return 0;
 }
 
-/* --- both sides --------------------------------------------------------------------------- */
-
 int socket_listen(const char *dir, const char *name, int *ret_fd, struct err *err)
 {
     struct sockaddr_un to;
     autoclose int fd = -1, folder = -1;
-    if (address(dir, name, &to, &folder, err) || make(&fd, err))
+    if (fill_address(dir, name, &to, &folder, err) || make_socket(&fd, err))
         return -1;
     if (unlink(to.sun_path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s/%s'", dir, name);
@@ -77,7 +73,7 @@ int socket_listen(const char *dir, const char *name, int *ret_fd, struct err *er
     return 0;
 }
 
-/* Whose process is at the other end, as the kernel noted it when that connected. */
+/* Checks the user of the process at the other end. The kernel recorded it at connect(). */
 static bool is_allowed(int fd)
 {
     uid_t uid;
@@ -105,7 +101,7 @@ int socket_accept(int fd)
     return steal_fd(&one);
 }
 
-/* Too many others may want to be heard at this moment. */
+/* Retries for a while: if too many clients connect at this moment, the queue is full. */
 static bool connect_patiently(int fd, const struct sockaddr_un *to)
 {
     struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000};
@@ -122,15 +118,13 @@ int socket_connect(const char *dir, const char *name, int *ret_fd, struct err *e
 {
     struct sockaddr_un to;
     autoclose int fd = -1, folder = -1;
-    if (address(dir, name, &to, &folder, err) || make(&fd, err))
+    if (fill_address(dir, name, &to, &folder, err) || make_socket(&fd, err))
         return -1;
     if (!connect_patiently(fd, &to))
         return err_sys(err, "connect to '%s/%s'", dir, name);
     *ret_fd = steal_fd(&fd);
     return 0;
 }
-
-/* --- talking ------------------------------------------------------------------------------ */
 
 bool socket_send(int fd, const char *s, size_t len)
 {

@@ -23,8 +23,8 @@ enum { GRACE_MS = 1000 };
 
 static const rlim_t memory_min = (rlim_t)2 << 30;
 
-/* A source may have the number that another is to get: so all are put aside first, above them all.
- */
+/* A source descriptor may have a number that another one must get. So we first copy all of them to
+ * higher numbers. */
 static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
 {
     int rc = 0, aside = SPAWN_FDS;
@@ -49,8 +49,8 @@ static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
 #endif
 #endif
 
-/* The shell may have left descriptors open for us: we pass none of them on. Ours are close-on-exec.
- */
+/* The shell may have left descriptors open for us. We pass none of them on. Our own are
+ * close-on-exec. */
 static int close_others(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
 {
     int first = SPAWN_FDS;
@@ -83,7 +83,8 @@ static int set_attributes(posix_spawnattr_t *attr, bool new_session)
     return rc ? rc : posix_spawnattr_setflags(attr, flags);
 }
 
-/* The user's hooks may take as much memory as they like. */
+/* The user's hooks may use as much memory as they like. A git that cannot run hooks has
+ * core.hooksPath=/dev/null. */
 static bool runs_hooks(char *const *argv)
 {
     for (; *argv; argv++) {
@@ -93,8 +94,9 @@ static bool runs_hooks(char *const *argv)
     return true;
 }
 
-/* A git reads some files whole, whatever an agent has made of them: it is to fail before the
- * machine has no memory left. Half of that is more than honest repositories take. */
+/* Limits the memory of git. git reads some files whole, and an agent can make them huge: git must
+ * fail before the machine runs out of memory. Half of the memory is more than honest repositories
+ * need. */
 static void bound_memory(pid_t pid)
 {
 #ifdef __linux__
@@ -103,9 +105,10 @@ static void bound_memory(pid_t pid)
         rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
         bytes = half > memory_min ? half : memory_min;
     }
-    struct rlimit limit; /* the process may have ended, or have a lower limit */
+    /* prlimit() fails if the process has ended. The limit may be lower already. */
+    struct rlimit limit;
     if (prlimit(pid, RLIMIT_DATA, NULL, &limit) == 0 && limit.rlim_cur > bytes) {
-        limit.rlim_cur = bytes; /* what it starts for the user may take as much as that could */
+        limit.rlim_cur = bytes; /* programs that git starts for the user may raise it again */
         (void)prlimit(pid, RLIMIT_DATA, &limit, NULL);
     }
 #else
@@ -113,7 +116,8 @@ static void bound_memory(pid_t pid)
 #endif
 }
 
-/* Before the descriptors get their places, for one of them may have its number. */
+/* Add this before the descriptors are moved: one of them may get the number of the folder's
+ * descriptor. */
 static int add_folder(posix_spawn_file_actions_t *fa, const struct spawn *sp)
 {
     if (sp->folder)
@@ -121,7 +125,7 @@ static int add_folder(posix_spawn_file_actions_t *fa, const struct spawn *sp)
     return sp->dir ? posix_spawn_file_actions_addchdir_np(fa, sp->dir) : 0;
 }
 
-/* What a thread starts that goes into a fence for it. */
+/* Arguments and result of the thread that starts a process behind a fence. */
 struct start {
     const struct spawn *sp;
     const posix_spawn_file_actions_t *fa;
@@ -130,7 +134,7 @@ struct start {
     int rc;
 };
 
-static void *start(void *arg)
+static void *run_spawn(void *arg)
 {
     struct start *s = arg;
     const struct spawn *sp = s->sp;
@@ -141,7 +145,8 @@ static void *start(void *arg)
     return NULL;
 }
 
-/* A fence is around one thread, and there is no way out of it. Signals are for the others. */
+/* A fence applies to one thread, and the thread can never leave it. So a new thread enters the
+ * fence and starts the process. We block signals, so that this thread gets none. */
 static int start_fenced(struct start *s)
 {
     pthread_t thread;
@@ -150,7 +155,7 @@ static int start_fenced(struct start *s)
     int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
     if (rc)
         return rc;
-    rc = pthread_create(&thread, NULL, start, s);
+    rc = pthread_create(&thread, NULL, run_spawn, s);
     if (!rc)
         rc = pthread_join(thread, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -171,7 +176,7 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
     if (!(rc = add_folder(&fa, sp)) && !(rc = add_fds(&fa, sp->fds)) &&
         !(rc = close_others(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session))) {
         struct start s = {.sp = sp, .fa = &fa, .attr = &attr};
-        rc = sp->fence ? start_fenced(&s) : (start(&s), s.rc);
+        rc = sp->fence ? start_fenced(&s) : (run_spawn(&s), s.rc);
         if (!rc)
             *ret_pid = s.pid;
     }
@@ -181,7 +186,8 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         bound_memory(*ret_pid);
     if (!rc)
         return 0;
-    errno = rc == EBADF ? EMFILE : rc; /* ours are good: a number beyond the limit was asked for */
+    /* Our descriptors are valid: EBADF means that a number was beyond the limit of open files. */
+    errno = rc == EBADF ? EMFILE : rc;
     return err_sys(err, "run '%s'", sp->argv[0]);
 }
 
@@ -198,7 +204,7 @@ bool spawn_ended(pid_t pid, int64_t ms)
     }
 }
 
-/* As long as it is not reaped, its number is no other group's. */
+/* The child is not reaped yet, so no other group has its number. */
 void spawn_end(pid_t pid)
 {
     (void)kill(-pid, SIGTERM);

@@ -21,13 +21,13 @@
 
 enum { PAGE = 4096 };
 
-/* A system call that a process is in. */
+/* The system call in which a process is. */
 struct call {
     long number;
     unsigned long args[3];
 };
 
-/* The first line of a file of a process; false where that cannot be read. */
+/* Reads the first line of a file of a process; false if that fails. */
 static bool read_line(pid_t pid, const char *name, char *line, size_t size)
 {
     char path[64];
@@ -45,7 +45,7 @@ static bool is_git(pid_t pid)
     return read_line(pid, "comm", name, sizeof(name)) && strncmp(name, "git", 3) == 0;
 }
 
-/* "NUMBER ARGUMENT...", or "running". */
+/* Parses "NUMBER ARGUMENT..."; false for "running". */
 static bool read_call(pid_t pid, struct call *ret)
 {
     char line[256], *at, *end;
@@ -61,7 +61,8 @@ static bool read_call(pid_t pid, struct call *ret)
     return true;
 }
 
-/* A string in the memory of a process, page by page: what is behind it may not be there. */
+/* Reads a string in the memory of a process, page by page: the page behind the string may not
+ * exist. */
 static bool read_string(pid_t pid, unsigned long address, char ret[PATH_MAX])
 {
     for (size_t len = 0; len < PATH_MAX;) {
@@ -84,7 +85,7 @@ static bool is_fifo(const char *path)
     return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
-/* A path as it is for that process; a relative one by a link to the folder that it begins at. */
+/* Appends the path as that process sees it. A relative path begins at a link to its folder. */
 static void find_path(pid_t pid, long at, const char *name, struct buf *real, struct buf *shown)
 {
     char folder[64], target[PATH_MAX];
@@ -102,7 +103,7 @@ static void find_path(pid_t pid, long at, const char *name, struct buf *real, st
     buf_addstr(shown, name);
 }
 
-static bool is_opening(pid_t pid, const struct call *call, struct buf *ret_path)
+static bool is_opening_fifo(pid_t pid, const struct call *call, struct buf *ret_path)
 {
     char name[PATH_MAX];
     autobuf struct buf real = BUF_INIT, shown = BUF_INIT;
@@ -119,8 +120,8 @@ static bool is_opening(pid_t pid, const struct call *call, struct buf *ret_path)
     return true;
 }
 
-/* A pipe has no name: "pipe:[...]". */
-static bool is_reading(pid_t pid, const struct call *call, struct buf *ret_path)
+/* Only a FIFO has a path; a pipe is "pipe:[...]". */
+static bool is_reading_fifo(pid_t pid, const struct call *call, struct buf *ret_path)
 {
     char link[64], name[PATH_MAX];
     if (call->number != SYS_read)
@@ -141,7 +142,7 @@ bool stuck_find(pid_t group, struct buf *ret_path)
         pid_t pid = procs.all.v[i].pid;
         struct call call;
         if (is_git(pid) && read_call(pid, &call) &&
-            (is_opening(pid, &call, ret_path) || is_reading(pid, &call, ret_path)))
+            (is_opening_fifo(pid, &call, ret_path) || is_reading_fifo(pid, &call, ret_path)))
             return true;
     }
     return false;
@@ -158,11 +159,9 @@ bool stuck_find(pid_t group, struct buf *ret_path)
 
 #endif
 
-/* --- removing it -------------------------------------------------------------------------- */
-
 enum { FOLDERS_MAX = 8 };
 
-static char *folders[FOLDERS_MAX]; /* where it may be removed */
+static char *folders[FOLDERS_MAX]; /* we may remove FIFOs below these */
 
 void stuck_remove_below(const char *folder)
 {
@@ -180,7 +179,7 @@ static bool is_below(const char *path, const char *folder)
     return real && strncmp(path, real, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* By the folder that it really is in, wherever links lead. */
+/* Compares the real folder of the FIFO, after following links. */
 static bool remove_fifo(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -196,20 +195,18 @@ static bool remove_fifo(const char *path)
            (S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode)) && unlinkat(at, name, 0) == 0;
 }
 
-/* --- saying it ---------------------------------------------------------------------------- */
-
-static const char removed[] = "git waited for a FIFO without an end; we removed it: ";
+static const char removed_message[] = "git waited for a FIFO without an end; we removed it: ";
 
 bool stuck_is_removed(const char *words)
 {
-    return strstr(words, removed);
+    return strstr(words, removed_message);
 }
 
-static bool found;
+static bool found_before;
 
 int stuck_look_ms(void)
 {
-    return found ? 50 : 1000;
+    return found_before ? 50 : 1000;
 }
 
 int stuck_check(pid_t group, struct err *err)
@@ -217,10 +214,10 @@ int stuck_check(pid_t group, struct err *err)
     autobuf struct buf path = BUF_INIT, command = BUF_INIT;
     if (!stuck_find(group, &path))
         return 0;
-    found = true;
+    found_before = true;
     shell_quote(&command, "rm", path.s, NULL);
     if (remove_fifo(path.s))
-        (void)err_set(err, ERR_ENV, "%s'%s'", removed, path.s);
+        (void)err_set(err, ERR_ENV, "%s'%s'", removed_message, path.s);
     else
         (void)err_set(err, ERR_ENV, "git waited for a FIFO without an end; to remove it: %s",
                       command.s);

@@ -1,6 +1,6 @@
 /*
- * A git that waits for ever: an agent has put a FIFO where git expects a file, and nobody opens its
- * other end. Whoever waits for that git asks here from time to time.
+ * Detects a git that would wait forever: an agent has put a FIFO where git expects a file, and
+ * nobody opens its other end. Every caller that waits for git checks here from time to time.
  */
 #ifndef SYS_PROC_STUCK_H
 #define SYS_PROC_STUCK_H
@@ -12,22 +12,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* From now on a FIFO below this folder is removed when a git is stuck in it: nothing is lost by
- * that. Elsewhere it is for a person to remove. */
+/* From now on we remove a FIFO below this folder if a git is stuck in it: that loses nothing.
+ * Elsewhere a person must remove it. */
 void stuck_remove_below(const char *folder);
 
-/* How often to ask, in ms: it takes a look at all processes. More often where it has been found. */
+/* How often to check, in ms: a check reads all processes. It is shorter once we have found a stuck
+ * git. */
 int stuck_look_ms(void);
 
-/* Whether a git in a group of processes waits in open() or read() for a FIFO with a name; then that
- * is appended. False where the system does not tell. */
+/* True if a git in the process group waits in open() or read() for a FIFO with a name; then we
+ * append its path. False if the system does not tell. */
 bool stuck_find(pid_t group, struct buf *ret_path);
 
-/* ERR_ENV with errnum EDEADLK, with words for a person, where it does; else 0. The git is for the
- * caller to end. */
+/* Returns -1 with ERR_ENV, errnum EDEADLK and a message for a person if a git in the group is
+ * stuck, else 0. The caller must end the git. */
 int stuck_check(pid_t group, struct err *err);
 
-/* Whether words have such an error, of a FIFO that is removed: to try again helps. */
+/* True if a message comes from such an error and the FIFO is removed: then a retry helps. */
 bool stuck_is_removed(const char *words);
 
 #endif

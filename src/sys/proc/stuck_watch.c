@@ -19,11 +19,11 @@ struct stuck_watch {
     char *log;
 };
 
-static void note(const struct stuck_watch *w, const struct err *err)
+static void log_reason(const struct stuck_watch *w, const struct err *err)
 {
     autoclose int fd = -1;
     if (w->log && file_open(AT_FDCWD, w->log, O_WRONLY | O_APPEND | O_NOFOLLOW, &fd, NULL) == 0)
-        (void)dprintf(fd, "%s\n", err->msg); /* else its end alone has to say it */
+        (void)dprintf(fd, "%s\n", err->msg); /* if this fails, nobody learns why it ended */
 }
 
 static void on_timer(void *ctx)
@@ -33,7 +33,7 @@ static void on_timer(void *ctx)
     if (interrupt_until(w->began, INT64_MAX) <= clock_mono())
         (void)err_set(&err, ERR_ENV, "git had not ended when the run was stopped");
     if (err.code || stuck_check(w->group, &err)) {
-        note(w, &err);
+        log_reason(w, &err);
         (void)kill(-w->group, SIGKILL);
         return;
     }

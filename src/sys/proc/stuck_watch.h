@@ -1,6 +1,6 @@
 /*
- * Ends a git that would wait for ever (stuck.h), beside a loop. After a signal that asks us to stop
- * it ends one as well that takes longer than interrupt_until() gives it.
+ * Ends a git that would wait forever (stuck.h), for callers with a loop. After a request to stop it
+ * also ends a git that takes longer than interrupt_until() allows.
  */
 #ifndef SYS_PROC_STUCK_WATCH_H
 #define SYS_PROC_STUCK_WATCH_H
@@ -11,8 +11,8 @@
 
 struct stuck_watch;
 
-/* Watches a group of processes whose leader is our child and not reaped yet. The reason for its end
- * is appended to the file `log`, which may be NULL. */
+/* Watches a process group whose leader is our child and not reaped yet. If we end it, we append the
+ * reason to the file `log`, which may be NULL. */
 struct stuck_watch *stuck_watch_new(struct loop *loop, pid_t group, const char *log);
 void stuck_watch_free(struct stuck_watch *w); /* NULL is fine */
 
