@@ -24,8 +24,6 @@ struct when {
     char zone[ZONE_MAX]; /* "": not said */
 };
 
-/* --- characters --------------------------------------------------------------------------- */
-
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -93,8 +91,6 @@ static bool take_char(const char **s, char c)
     return true;
 }
 
-/* --- zones -------------------------------------------------------------------------------- */
-
 /* What the database has under no such name, or only without their summer. */
 static const struct {
     const char *word, *zone;
@@ -130,8 +126,6 @@ static void set_zone(const char *zone)
         (void)unsetenv("TZ");
     tzset();
 }
-
-/* --- from what is written to a moment ----------------------------------------------------- */
 
 static int64_t local_ms(struct tm tm, const struct when *w)
 {
@@ -196,8 +190,6 @@ static int64_t moment(const struct when *w, int64_t now)
     set_zone(own);
     return t;
 }
-
-/* --- what is written ---------------------------------------------------------------------- */
 
 /* "(Europe/Berlin)", "UTC" */
 static void take_zone(const char **s, struct when *w)
@@ -436,8 +428,6 @@ static bool take_moment(const char *s, int64_t now, bool bare, int64_t *ret)
         return false;
     return *ret > now - day_ms && *ret < now + 366 * day_ms;
 }
-
-/* --- finding it --------------------------------------------------------------------------- */
 
 static const char *skip_part(const char *s)
 {

@@ -100,8 +100,6 @@ static int ask(struct git_batch *b, struct coproc *proc, const char *const *args
     }
 }
 
-/* --- objects ------------------------------------------------------------------------------ */
-
 static const char *const cat_file[] = {"cat-file", "--batch-command", NULL};
 
 static int ask_object(struct git_batch *b, const char *verb, const char *expression,
@@ -124,8 +122,6 @@ static bool read_size(const struct buf *answer, size_t *ret_size)
     *ret_size = (size_t)strtoull(space + 1, &end, 10);
     return !*end;
 }
-
-/* --- reading ------------------------------------------------------------------------------ */
 
 /* A ref that is at a commit of which git has told, or which was written here: as long as it is, the
  * commit is not pruned. */
@@ -264,8 +260,6 @@ int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes,
     return 0;
 }
 
-/* --- writing ------------------------------------------------------------------------------ */
-
 enum { WRITER_ARGS = 7 };
 
 static const char *const hash_object[GIT_BATCH_TYPES_][WRITER_ARGS] = {
@@ -350,8 +344,6 @@ bool git_batch_refused(const struct err *err)
     return !err || err->errnum != ETIMEDOUT;
 }
 
-/* --- who ---------------------------------------------------------------------------------- */
-
 static void add_now(struct buf *out)
 {
     time_t now = time(NULL);
@@ -388,8 +380,6 @@ int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out
     add_now(out);
     return 0;
 }
-
-/* --- refs --------------------------------------------------------------------------------- */
 
 /* It is git_move_ref() that waits for locks, and knows which. */
 static const char *const update_ref[] = {"-c",         "core.filesRefLockTimeout=100",
@@ -493,8 +483,6 @@ int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *re
         buf_addf(&lines, "delete %s %s\n", refs->v[i], refs->v[i + 1]);
     return update_refs(b, &lines, ret_deleted, err);
 }
-
-/* --- the beginning ------------------------------------------------------------------------- */
 
 static void take_line(struct buf *to, const struct proc_job *job)
 {

@@ -17,8 +17,6 @@
 
 enum { AGE_MS = 1000, PAUSE_MS = 20 };
 
-/* --- where a git may be at work ----------------------------------------------------------- */
-
 static void add_without(const char *path, const char *ending, struct strv *folders)
 {
     size_t len = strlen(path), n = strlen(ending);
@@ -49,8 +47,6 @@ static void list_folders(const char *common, struct strv *folders)
     add_without(common, "/.git", folders);
     (void)dirs_each(worktrees, add_worktree, folders, NULL);
 }
-
-/* --- the lock ----------------------------------------------------------------------------- */
 
 static bool is_same(const struct stat *a, const struct stat *b)
 {

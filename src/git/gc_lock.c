@@ -39,8 +39,6 @@ static void gc_lock_done(struct gc_lock *l)
     vec_done(&l->users);
 }
 
-/* --- the list of runs --------------------------------------------------------------------- */
-
 /* A process that has gone, and ourselves, are left out. */
 static void add_user(struct gc_lock *l, const struct proc_id *id)
 {
@@ -79,8 +77,6 @@ static int write_list(const struct gc_lock *l, struct err *err)
     return unlink(l->list_file) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", l->list_file)
                                                        : 0;
 }
-
-/* --- git's file --------------------------------------------------------------------------- */
 
 struct holder {
     pid_t pid;
@@ -219,8 +215,6 @@ static int give(const struct gc_lock *l, struct err *err)
     (void)unlink(lock);
     return rc;
 }
-
-/* --- together ----------------------------------------------------------------------------- */
 
 int gc_lock_join(const char *common, const char *state_dir, pid_t *ret_other, struct err *err)
 {

@@ -221,8 +221,6 @@ void git_wait_for_locks(struct strv *argv)
     }
 }
 
-/* --- calls at a place --------------------------------------------------------------------- */
-
 /* A repository that is none of ours, such as an agent makes one: what its configuration names is
  * not to be run, and git does not switch all of that off. */
 static void distrust(struct strv *argv, struct strv *env)

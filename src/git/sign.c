@@ -14,8 +14,6 @@ enum { SIGN_S = 5 };
 #define GPG_VARIABLE "ANABRANCH_SIGN_GPG"
 #define SSH_VARIABLE "ANABRANCH_SIGN_SSH"
 
-/* --- in place of the program -------------------------------------------------------------- */
-
 /* git's first words: "gpg --status-fd=2 -bsau KEY", "ssh-keygen -Y sign -n git ...". */
 static bool is_gpg(const char *word)
 {
@@ -44,8 +42,6 @@ void sign_exec(char **argv)
     (void)alarm(SIGN_S);
     (void)execvp(words.v[0], words.v);
 }
-
-/* --- by git ------------------------------------------------------------------------------- */
 
 static const char *or_else(const char *program, const char *usual)
 {

@@ -86,8 +86,6 @@ const char *store_notice(const struct store *store)
     return store->notice;
 }
 
-/* --- writing ------------------------------------------------------------------------------ */
-
 /* Values bound one after the other. */
 struct binder {
     sqlite3_stmt *stmt;
@@ -214,8 +212,6 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
     return finish(store, b.stmt, "drop a task", err);
 }
 
-/* --- groups ------------------------------------------------------------------------------- */
-
 /* As text, because a pragma acts when it is prepared. */
 static int execute(struct store *store, const char *text, struct err *err)
 {
@@ -251,8 +247,6 @@ int store_commit(struct store *store, struct err *err)
     store->in_group = store->spoilt = false;
     return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
-
-/* --- reading ------------------------------------------------------------------------------ */
 
 /* Columns read one after the other. */
 struct row {
@@ -314,8 +308,6 @@ int store_has_landed(struct store *store, const char *commit, bool *ret_yes, str
     *ret_yes = rc == SQLITE_ROW;
     return end_query(store, b.stmt, rc, err);
 }
-
-/* --- runs and tasks ----------------------------------------------------------------------- */
 
 enum { RUN_TEXTS = 7, TASK_TEXTS = 12 };
 

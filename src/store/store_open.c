@@ -46,8 +46,6 @@ static const char *const migrations[] = {
 
 enum { VERSION = ARRAY_LEN(migrations) };
 
-/* --- files -------------------------------------------------------------------------------- */
-
 /* SQLite's own open(), that for a database, its journal or the folder of both: a FIFO, which an
  * agent may have put there, would have it wait for ever. */
 static int open_plainly(const char *path, int flags, int mode)
@@ -70,8 +68,6 @@ static void open_plainly_from_now_on(void)
         (void)vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plainly);
     done = true;
 }
-
-/* --- asking ------------------------------------------------------------------------------- */
 
 /* The change to WAL, and the clean-up after it, answer "locked" at once where waiting could be a
  * deadlock for SQLite; for us it is only another run that begins or ends at the same moment. */
@@ -122,8 +118,6 @@ static int read_version(struct store *store, int *ret_version, int *ret_tables, 
     return 0;
 }
 
-/* --- the last run ------------------------------------------------------------------------- */
-
 /* Whether it ended as it should, or has not ended yet. */
 static void take_ended(void *ctx, sqlite3_stmt *stmt)
 {
@@ -156,8 +150,6 @@ static int check(struct store *store, struct err *err)
     store->damaged = true;
     return err_set(err, ERR_ENV, "state.db: its pages contradict each other");
 }
-
-/* --- making and migrating ----------------------------------------------------------------- */
 
 static void note_runs(struct store *store, size_t runs, const struct err *failure)
 {
@@ -225,8 +217,6 @@ static int accept(struct store *store, const char *dir, struct err *err)
     keep_as_is(store, false);
     return 0;
 }
-
-/* --- opening ------------------------------------------------------------------------------ */
 
 static int open_once(struct store **ret, const char *path, const char *dir, bool *ret_damaged,
                      struct err *err)

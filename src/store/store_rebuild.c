@@ -36,8 +36,6 @@ struct rebuild {
     VEC(struct found_run *) runs;
 };
 
-/* --- what was found ----------------------------------------------------------------------- */
-
 /* When a run began, by its id: "20260301-120000-12ab". -1 for what is no such id. */
 static int time_of(const char *id, int64_t *ret)
 {
@@ -93,8 +91,6 @@ static void saw_attempt(struct store_task *task, const char *number)
     if (strcmp(task->state, "waiting") == 0)
         task->state = "running"; /* which nobody is any more: shown as interrupted */
 }
-
-/* --- folders ------------------------------------------------------------------------------ */
 
 /* Calls back for each entry of a folder; one that is not there has none. */
 typedef void entry_fn(struct rebuild *rb, void *ctx, const char *name);
@@ -205,8 +201,6 @@ static int read_folders(struct rebuild *rb, struct err *err)
     int rc = each_entry(rb, rb->folder, take_run_folder, &folder, err);
     return rc || folder.rc ? -1 : 0;
 }
-
-/* --- refs --------------------------------------------------------------------------------- */
 
 /* "RUN/TASK": the task, or NULL where that is no name of ours. Cuts `name` up. */
 static struct store_task *task_by_name(struct rebuild *rb, char *name)
@@ -345,8 +339,6 @@ static int read_refs(struct rebuild *rb, const char *dir, struct err *err)
     each_line(rb, out.s, take_ref);
     return rb->runs.n ? read_landed(rb, &at, err) : 0;
 }
-
-/* --- writing it down ---------------------------------------------------------------------- */
 
 static int write_run(struct store *store, const struct found_run *run, struct err *err)
 {

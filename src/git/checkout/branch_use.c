@@ -16,8 +16,6 @@ enum { FILE_MAX = 1 << 16 };
 
 static const char heads[] = "refs/heads/";
 
-/* --- deciding ----------------------------------------------------------------------------- */
-
 static bool is_head(const char *head, const char *ref)
 {
     return head && strncmp(head, "ref: ", 5) == 0 && strcmp(head + 5, ref) == 0;
@@ -56,8 +54,6 @@ const char *branch_operation(const struct branch_signs *s, const char *ref)
            : s->pick || s->sequencer ? "a cherry-pick or revert"
                                      : NULL;
 }
-
-/* --- looking ------------------------------------------------------------------------------ */
 
 static int open_dir(int at, const char *name)
 {

@@ -29,8 +29,6 @@ static const char *const roots[] = {
 };
 enum { ROOTS = ARRAY_LEN(roots) };
 
-/* --- values ------------------------------------------------------------------------------- */
-
 void git_changes_done(struct git_changes *changes)
 {
     arena_done(&changes->arena);
@@ -92,8 +90,6 @@ static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
     return was->settled && was->dev == is->dev && was->ino == is->ino && was->size == is->size &&
            clock_same(&was->mtime, &is->mtime) && clock_same(&was->ctime, &is->ctime);
 }
-
-/* --- one look ----------------------------------------------------------------------------- */
 
 struct lookup {
     struct shared_state *state;
@@ -210,8 +206,6 @@ static int add_entry(struct lookup *l, const FTSENT *e, const char *name, struct
     return 0;
 }
 
-/* --- what is no file ---------------------------------------------------------------------- */
-
 /* Whether git would wait for it, or read it without an end. */
 static bool is_odd(const struct lookup *l, const FTSENT *e, const char *name)
 {
@@ -307,8 +301,6 @@ static int walk(struct lookup *l, struct err *err)
     return rc;
 }
 
-/* --- refs that are kept together ---------------------------------------------------------- */
-
 static int ask_git(const struct lookup *l, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = l->state->common};
@@ -368,8 +360,6 @@ static int lookup_at_packed(struct lookup *l, struct err *err)
     packed_refs_parse(&l->packed, &text);
     return 0;
 }
-
-/* --- comparing ---------------------------------------------------------------------------- */
 
 static struct git_content keep(struct arena *a, struct git_content c)
 {

@@ -30,8 +30,6 @@ void staged_close(struct staged *s)
     *s = (struct staged){.first = BUF_INIT};
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 /* The index as it is now. */
 struct content {
     struct stat index;
@@ -153,8 +151,6 @@ static int read_lines(const struct staged *s, struct content *c, struct err *err
     return 0;
 }
 
-/* --- comparing ---------------------------------------------------------------------------- */
-
 static void map_lines(const struct strv *lines, struct map *ret)
 {
     for (size_t i = 0; i + 1 < lines->n; i += 2)
@@ -223,8 +219,6 @@ static int look(struct staged *s, struct staged_change *ret, struct err *err)
     checkout_repair(s, &c);
     return 0;
 }
-
-/* --- life --------------------------------------------------------------------------------- */
 
 int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch *batch,
                 size_t id_len, struct err *err)

@@ -17,8 +17,6 @@
 
 enum { DEPTH_MAX = 64 };
 
-/* --- values ------------------------------------------------------------------------------- */
-
 static void free_file(struct untracked_file *f)
 {
     free(f->path);
@@ -60,8 +58,6 @@ static bool has_path(const struct strv *paths, const char *path)
     }
     return false;
 }
-
-/* --- one look ----------------------------------------------------------------------------- */
 
 struct item {
     char *name;
@@ -309,8 +305,6 @@ static void checkout_repair(struct untracked *u, struct walk *w)
     w->full = (struct strv){0};
 }
 
-/* --- contents ----------------------------------------------------------------------------- */
-
 /* Only what has not been swapped for something else since its stat data was read. */
 static bool read_content(int root, const struct untracked_file *f, struct buf *out)
 {
@@ -346,8 +340,6 @@ static void keep_contents(struct untracked *u, int root)
         }
     }
 }
-
-/* --- comparing ---------------------------------------------------------------------------- */
 
 /* By more than a tick of the file system's clock. */
 static bool is_before(const struct timespec *a, const struct timespec *b)
@@ -433,8 +425,6 @@ static void compare(struct untracked *u, struct walk *w, struct untracked_change
     }
     compare_full(u, w, changes);
 }
-
-/* --- life --------------------------------------------------------------------------------- */
 
 int untracked_open(struct untracked *u, const char *root, const char *index, size_t id_len,
                    const struct strv *skipped, struct err *err)

@@ -24,8 +24,6 @@ void user_files_close(struct user_files *c)
     *c = (struct user_files){0};
 }
 
-/* --- stat data ---------------------------------------------------------------------------- */
-
 struct pass {
     int root;
     VEC(struct user_file) changed;
@@ -92,8 +90,6 @@ static void add_news(const struct user_files *c, const struct pass *p, struct st
             strv_push(out, is->path);
     }
 }
-
-/* --- looking ------------------------------------------------------------------------------ */
 
 /* While git is at work here, files and index do not fit together. */
 static bool is_locked(const struct user_files *c)

@@ -26,8 +26,6 @@ static struct {
     bool asked; /* whether the one that started us uses one */
 } frozen;
 
-/* --- settings, as git lists them ---------------------------------------------------------- */
-
 struct listed {
     const char *scope, *key; /* the key ends where the value's newline is */
     size_t key_len;
@@ -57,8 +55,6 @@ static bool matches(const struct listed *l, const char *const *patterns)
     }
     return false;
 }
-
-/* --- writing them ------------------------------------------------------------------------- */
 
 static void add_quoted(struct buf *out, const char *s, size_t len)
 {
@@ -168,8 +164,6 @@ static int write_settings(const char *dir, const struct buf *settings, struct er
                ? -1
                : 0;
 }
-
-/* --- the folder --------------------------------------------------------------------------- */
 
 static int link_to(const char *dir, const char *name, const char *common, struct err *err)
 {
@@ -281,8 +275,6 @@ static int link_guard(const char *dir, const char *guard, struct err *err)
         return err_sys(err, "remove '%s'", path);
     return symlink(guard, path) < 0 ? err_sys(err, "link '%s'", path) : 0;
 }
-
-/* --- use ---------------------------------------------------------------------------------- */
 
 static void use(const char *dir, const char *common)
 {
@@ -405,8 +397,6 @@ char *git_frozen_last(const struct git_repo *repo)
     return mem_printf("%s/%s", repo->common, name.s);
 }
 
-/* --- what has changed since --------------------------------------------------------------- */
-
 static bool is_among(const struct buf *settings, const struct listed *wanted)
 {
     struct listed l;
@@ -448,8 +438,6 @@ void git_frozen_news(const struct git_repo *repo, const char *dir, struct strv *
         (then.len != repo->settings.len || memcmp(then.s, repo->settings.s, then.len) != 0))
         compare(&then, &repo->settings, ret);
 }
-
-/* --- for git/git.c ---------------------------------------------------------------------------- */
 
 bool git_frozen_replaces(const char *entry)
 {

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- finding them ------------------------------------------------------------------------- */
-
 struct links {
     struct strv all; /* their paths */
     struct buf seen; /* those that git looks at in the work tree, each with a NUL behind it */
@@ -77,8 +75,6 @@ static int find_links(const struct git_place *at, size_t id_len, struct links *r
     return 0;
 }
 
-/* --- staging them ------------------------------------------------------------------------- */
-
 static void exclude_all(const struct links *l, struct strv *args)
 {
     for (size_t i = 0; i < l->all.n; i++)
@@ -108,8 +104,6 @@ int gitlinks_stage(const struct git_place *at, size_t id_len, struct strv *args,
         return -1;
     return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
 }
-
-/* --- looking inside ----------------------------------------------------------------------- */
 
 /* A search for changes in a repository and in those inside of it. */
 struct search {

@@ -16,8 +16,6 @@ void history_done(struct history *h)
     map_done(&h->by_id);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 static void *place(size_t index)
 {
     return (void *)(uintptr_t)(index + 1); // NOLINT(performance-no-int-to-ptr)
@@ -102,8 +100,6 @@ int history_read(struct history *h, const struct git_place *at, const struct str
     take_list(h, &commits);
     return 0;
 }
-
-/* --- walking ------------------------------------------------------------------------------ */
 
 static void clear(struct history *h)
 {

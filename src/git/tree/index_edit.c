@@ -27,8 +27,6 @@ static void edit_done(struct edit *e)
     arena_done(&e->arena);
 }
 
-/* --- entries ------------------------------------------------------------------------------ */
-
 static void touch_folder(struct edit *e, const char *path, size_t len, long more)
 {
     long *sum = map_get(&e->touched, path, len);
@@ -99,8 +97,6 @@ static bool take_entries(struct edit *e)
     return good && e->index.good && add_before(e, NULL);
 }
 
-/* --- trees -------------------------------------------------------------------------------- */
-
 static void add_node(struct edit *e, const struct git_index_node *node)
 {
     buf_addstr(&e->trees, node->name);
@@ -156,8 +152,6 @@ static bool take_trees(struct edit *e)
     vec_done(&folders);
     return good;
 }
-
-/* --- the whole ---------------------------------------------------------------------------- */
 
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
                const struct map *trees, const char *to, bool *ret_done, struct err *err)

@@ -40,8 +40,6 @@ struct reader {
     struct buf relied; /* ids of what must be there already, a line each */
 };
 
-/* --- what is known of folders ------------------------------------------------------------- */
-
 /* A node of the cache whose subtrees are being read. */
 struct open_node {
     long subtrees;
@@ -126,8 +124,6 @@ static bool lookup_ahead(struct reader *r)
     buf_done(&first.name);
     return good && first.good;
 }
-
-/* --- putting it together ------------------------------------------------------------------ */
 
 /* Most folders are as in another task's commit. */
 static int write_tree(struct reader *r, const struct buf *tree, struct buf *ret_id, struct err *err)

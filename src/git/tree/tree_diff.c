@@ -147,8 +147,6 @@ int tree_diff(struct git_batch *batch, const char *from, const char *to, struct 
     return tree_diff_each(batch, from, to, add_file, out, err);
 }
 
-/* --- one path ----------------------------------------------------------------------------- */
-
 static int find_name(const struct buf *tree, size_t id_len, const char *name, size_t len,
                      struct tree_entry *ret, bool *ret_found, struct err *err)
 {

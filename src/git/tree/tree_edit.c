@@ -44,8 +44,6 @@ static void edit_done(struct edit *e)
     buf_done(&e->relied);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 static int advance(const struct edit *e, struct level *l, struct err *err)
 {
     struct err damage = {0};
@@ -61,8 +59,6 @@ static int open_level(struct edit *e, const char *tree, struct err *err)
     vec_push(&e->levels, l);
     return tree && (git_batch_read(e->batch, tree, &l->old, err) || advance(e, l, err)) ? -1 : 0;
 }
-
-/* --- changing ----------------------------------------------------------------------------- */
 
 static int keep_entry(struct edit *e, struct level *l, struct err *err)
 {
@@ -127,8 +123,6 @@ static int step(struct edit *e, struct level *l, bool changes, const struct tree
     return name->is_tree ? change_folder(e, l, name, order == 0, err)
                          : change_file(e, l, name, order == 0, err);
 }
-
-/* --- writing ------------------------------------------------------------------------------ */
 
 static bool begins(const struct tree_entry *start, const struct tree_entry *e)
 {

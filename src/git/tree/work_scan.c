@@ -45,8 +45,6 @@ void work_scan_close(struct work_scan *s)
     strv_done(&s->untracked);
 }
 
-/* --- what is found ------------------------------------------------------------------------ */
-
 /* False where it is one too many. */
 static bool add_found(struct walk *w, struct strv *list, const char *name, const char *end)
 {
@@ -91,8 +89,6 @@ static bool lookup_at_file(struct walk *w, int folder, const char *name,
     }
     return add_found(w, &w->found->changed, name, "");
 }
-
-/* --- names -------------------------------------------------------------------------------- */
 
 /* What is no name of its own, and what git never looks at, wherever it is. */
 static bool is_passed_over(const char *name)
@@ -161,8 +157,6 @@ static bool lookup_at_names(struct walk *w, const struct level *l)
     struct sum there = sum_up(&w->there, l->there), tracked = sum_up(&w->tracked, l->tracked);
     return (there.names == tracked.names && there.hashes == tracked.hashes) || find_untracked(w, l);
 }
-
-/* --- the walk ----------------------------------------------------------------------------- */
 
 /* The tree's own `.git` is at its top. Below it is one that somebody has put there, of which git
  * would say nothing. */

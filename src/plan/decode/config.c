@@ -8,8 +8,6 @@
 #include <ctype.h>
 #include <string.h>
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 static const struct field price_fields[] = {
     {"input", read_usd, offsetof(struct price, input)},
     {"output", read_usd, offsetof(struct price, output)},
@@ -143,8 +141,6 @@ void config_done(struct config *config)
     vec_done(&config->prices);
     arena_done(&config->arena);
 }
-
-/* --- prices ------------------------------------------------------------------------------- */
 
 /* How much of a model's name a price knows; 0: it is of another. All of it is more than any
  * beginning. */

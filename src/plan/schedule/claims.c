@@ -6,8 +6,6 @@
 
 enum { REPORTS_MAX = 100 };
 
-/* --- one claim ---------------------------------------------------------------------------- */
-
 static bool has_wildcard(const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -66,8 +64,6 @@ const char *claim_normalise(const char *text, const char *prefix, struct buf *ou
         buf_addstr(out, "/**");
     return NULL;
 }
-
-/* --- all of them -------------------------------------------------------------------------- */
 
 static struct claimed *intern(struct claims *c, const struct claim *claim, const char *path,
                               size_t len, bool fold)
@@ -201,8 +197,6 @@ void claims_done(struct claims *c)
     arena_done(&c->arena);
 }
 
-/* --- overlap ------------------------------------------------------------------------------ */
-
 struct search {
     struct graph *g;
     overlap_fn *fn;
@@ -326,8 +320,6 @@ void claims_refuse_overlaps(struct claims *c, struct graph *g, struct problems *
     struct refusal r = {.plan = c->plan, .ps = ps};
     claims_overlaps(c, g, refuse_pair, &r);
 }
-
-/* --- tracked files ------------------------------------------------------------------------ */
 
 /* The first file that is not before prefix. */
 static size_t first_file(const char *const *files, size_t n, const char *prefix)

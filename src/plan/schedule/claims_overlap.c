@@ -58,8 +58,6 @@ struct meeting {
     bool stopped;
 };
 
-/* --- components --------------------------------------------------------------------------- */
-
 static size_t component_len(const char *s)
 {
     return strcspn(s, "/");
@@ -102,8 +100,6 @@ static bool is_closed(const char *s, size_t len)
     }
     return true;
 }
-
-/* --- entries ------------------------------------------------------------------------------ */
 
 /* A slash sorts before all bytes, so that the paths that begin with the same components are
  * neighbours. */
@@ -180,8 +176,6 @@ static void index_tails(struct meeting *m)
     }
 }
 
-/* --- the tree ----------------------------------------------------------------------------- */
-
 static uint32_t add_node(struct meeting *m, struct component node)
 {
     vec_push(&m->nodes, node);
@@ -248,8 +242,6 @@ static void grow_tree(struct meeting *m)
             place_entry(m, node, i);
     }
 }
-
-/* --- meeting ------------------------------------------------------------------------------ */
 
 static void meet(struct meeting *m, uint32_t i, uint32_t k)
 {
@@ -323,8 +315,6 @@ static void meet_at(struct meeting *m, struct pair p)
         meet_below(m, &(struct open_search){b.v.v[i], p.a, p.a});
     meet_exact(m, p);
 }
-
-/* --- going down --------------------------------------------------------------------------- */
 
 static void go_down(struct meeting *m, uint32_t a, uint32_t b)
 {

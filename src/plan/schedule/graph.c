@@ -59,8 +59,6 @@ static size_t order_tasks(struct graph *g, uint32_t *open)
     return done;
 }
 
-/* --- cycles ------------------------------------------------------------------------------- */
-
 struct walk {
     const struct graph *g;
     uint32_t *next; /* per task: the dependency to try next */
@@ -130,8 +128,6 @@ static int report_cycles(struct graph *g, const uint32_t *open, struct problems 
     return -1;
 }
 
-/* --- stages and the critical path --------------------------------------------------------- */
-
 static void measure_stages(struct graph *g)
 {
     for (size_t t = 0; t < g->n; t++) {
@@ -189,8 +185,6 @@ static void find_critical_path(struct graph *g)
         g->critical_path[i] = end;
     free(finish);
 }
-
-/* --- who reaches whom --------------------------------------------------------------------- */
 
 /*
  * One depth-first walk over all dependents gives each task two intervals. [pre, last] is its

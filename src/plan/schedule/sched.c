@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- heaps -------------------------------------------------------------------------------- */
-
 static bool more_urgent(const struct sched *s, uint32_t a, uint32_t b)
 {
     return s->urgency[a] != s->urgency[b] ? s->urgency[a] > s->urgency[b] : a < b;
@@ -34,8 +32,6 @@ static uint32_t heap_pop(const struct sched *s, struct sched_heap *h)
         h->tasks.v[i] = moved;
     return top;
 }
-
-/* --- building ----------------------------------------------------------------------------- */
 
 static void measure_urgency(struct sched *s)
 {
@@ -126,8 +122,6 @@ void sched_done(struct sched *s)
     *s = (struct sched){0};
 }
 
-/* --- waiting ------------------------------------------------------------------------------ */
-
 static void make_ready(struct sched *s, uint32_t task)
 {
     s->state[task] = SCHED_READY;
@@ -176,8 +170,6 @@ static void release_group(struct sched *s, int32_t g)
         return;
     }
 }
-
-/* --- lanes -------------------------------------------------------------------------------- */
 
 void sched_make_lanes(struct sched *s, size_t n)
 {
@@ -248,8 +240,6 @@ static bool find_lane(struct sched *s, uint32_t task)
     s->via[task] = spare;
     return spare >= 0 && has_room(s, spare);
 }
-
-/* --- running ------------------------------------------------------------------------------ */
 
 /* Whether the task must wait although it is ready; then it is put where it will be found again. One
  * that waits for a path or a lane leaves its place in the group to the next, and the paths that

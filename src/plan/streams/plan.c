@@ -43,8 +43,6 @@ static void put_title(struct joiner *j)
     node_put_string(j->a, j->task, "title", out.s);
 }
 
-/* --- paths -------------------------------------------------------------------------------- */
-
 static void add_once(struct joiner *j, struct map *seen, struct node *list, const char *text)
 {
     if (!map_put(seen, text, strlen(text), list))
@@ -121,8 +119,6 @@ static void put_forbids(struct joiner *j)
         node_put_value(j->a, j->task, "forbids", list);
 }
 
-/* --- what adds up ------------------------------------------------------------------------- */
-
 struct sums {
     bool all_read_only, all_timed, all_idle, all_usd, all_tokens;
     int64_t estimate, timeout, idle, tokens, order;
@@ -189,8 +185,6 @@ static void put_sums(struct joiner *j)
         node_put_value(j->a, j->task, "budget", budget);
 }
 
-/* --- verification ------------------------------------------------------------------------- */
-
 static void add_command(struct buf *out, const struct plan_command *cmd)
 {
     if (cmd->shell)
@@ -216,8 +210,6 @@ static void put_verify(struct joiner *j)
     }
     node_put_string(j->a, j->task, "verify", n ? out.s : NULL);
 }
-
-/* --- what must be the same ---------------------------------------------------------------- */
 
 /* Recurses as deep as the keys of a task go. */
 static bool is_same(const struct node *a, const struct node *b)
@@ -293,8 +285,6 @@ static void put_alike(struct joiner *j)
         node_put_value(j->a, j->task, member->key, member);
     }
 }
-
-/* --- all of them -------------------------------------------------------------------------- */
 
 static struct node *stream_task(struct joiner *j)
 {

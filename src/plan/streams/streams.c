@@ -38,8 +38,6 @@ static void add_tie(struct maker *m, struct tie tie)
         m->parent[a] = b;
 }
 
-/* --- ties --------------------------------------------------------------------------------- */
-
 /* `last` remembers, per batch, the one that needed it last: what needs it twice needs it once. */
 static void tie_by_dependency(struct maker *m, uint32_t b, uint32_t *last)
 {
@@ -149,8 +147,6 @@ static void find_ties(struct maker *m, struct claims *claims)
     index_ties(s);
 }
 
-/* --- order -------------------------------------------------------------------------------- */
-
 enum { FRESH, OPEN, PLACED };
 
 struct walk {
@@ -221,8 +217,6 @@ static int order_batches(struct streams *s, struct problems *ps)
     return rc;
 }
 
-/* --- components --------------------------------------------------------------------------- */
-
 struct component {
     uint32_t first; /* its first batch */
     uint32_t stream;
@@ -261,8 +255,6 @@ static struct component *find_components(struct maker *m)
     }
     return list;
 }
-
-/* --- streams ------------------------------------------------------------------------------ */
 
 struct load {
     int64_t weight;
