@@ -23,15 +23,15 @@ struct git_batch {
     char *git_dir;
     struct coproc objects;                   /* cat-file --batch-command */
     struct coproc refs;                      /* update-ref --stdin */
-    bool refs_killed;                        /* when it was last asked */
-    bool held;                               /* it has a lock that is to be given up first */
+    bool refs_killed;                        /* the last request killed it */
+    bool held;                               /* it holds a lock to release first */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
-    int scratch;                             /* where it finds what to write */
-    size_t digits;                           /* of an id; 0: not known yet */
-    bool writes_here;                        /* written without git */
+    int scratch;                             /* the file from which they read the object */
+    size_t id_digits;                        /* length of an id; 0: unknown */
+    bool writes_here;                        /* write objects without git */
     struct sign sign;
     struct object_cache known;
-    struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
+    struct buf idents[GIT_BATCH_WHO_]; /* git's answers, or empty */
 };
 
 struct git_batch *git_batch_new(const char *git_dir)
@@ -52,7 +52,7 @@ void git_batch_free(struct git_batch *b)
 {
     if (!b)
         return;
-    /* All are told before the first is waited for. */
+    /* Close the input of all processes before we wait for the first. */
     coproc_hang_up(&b->objects);
     coproc_hang_up(&b->refs);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
@@ -69,8 +69,8 @@ void git_batch_free(struct git_batch *b)
     free(b);
 }
 
-static int start(struct git_batch *b, struct coproc *proc, const char *const *args, int extra,
-                 struct err *err)
+static int start_process(struct git_batch *b, struct coproc *proc, const char *const *args,
+                         int extra, struct err *err)
 {
     struct git_place at = {.git_dir = b->git_dir};
     autostrv struct strv argv = {0}, env = {0};
@@ -82,13 +82,12 @@ static int start(struct git_batch *b, struct coproc *proc, const char *const *ar
     return coproc_start(proc, argv.v, env.v, extra, err);
 }
 
-/* Sends lines and reads one line of answer; a process that was found dead is started again, once.
- */
-static int ask(struct git_batch *b, struct coproc *proc, const char *const *args, int extra,
-               const struct buf *question, struct buf *answer, struct err *err)
+/* Sends lines and reads one line of the answer. Restarts a dead process once. */
+static int ask_git(struct git_batch *b, struct coproc *proc, const char *const *args, int extra,
+                   const struct buf *question, struct buf *answer, struct err *err)
 {
     for (int attempt = 0;; attempt++) {
-        if (start(b, proc, args, extra, err))
+        if (start_process(b, proc, args, extra, err))
             return -1;
         buf_cut(answer, 0);
         if (coproc_write(proc, question->s, question->len, err) == 0 &&
@@ -109,10 +108,11 @@ static int ask_object(struct git_batch *b, const char *verb, const char *express
     if (strchr(expression, '\n'))
         return err_set(err, ERR_INPUT, "'%s' is not a name", expression);
     buf_addf(&question, "%s %s\n", verb, expression);
-    return ask(b, &b->objects, cat_file, SPAWN_NONE, &question, answer, err);
+    return ask_git(b, &b->objects, cat_file, SPAWN_NONE, &question, answer, err);
 }
 
-/* The size that ends an answer; false for "EXPRESSION missing" and "... ambiguous". */
+/* Reads the size at the end of an answer; returns false for "EXPRESSION missing" and "...
+ * ambiguous". */
 static bool read_size(const struct buf *answer, size_t *ret_size)
 {
     const char *space = strrchr(answer->s, ' ');
@@ -123,8 +123,8 @@ static bool read_size(const struct buf *answer, size_t *ret_size)
     return !*end;
 }
 
-/* A ref that is at a commit of which git has told, or which was written here: as long as it is, the
- * commit is not pruned. */
+/* Reads the ref from its file, if we know its commit: git named it, or we wrote it. git does not
+ * prune a commit while a ref is at it. */
 static bool read_ref(const struct git_batch *b, const char *expression, struct buf *out)
 {
     static const char commit[] = "^{commit}";
@@ -157,7 +157,7 @@ int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *o
         return 0;
     size_t len = strcspn(answer.s, " ");
     buf_add(out, answer.s, len);
-    b->digits = len;
+    b->id_digits = len;
     if (commit)
         object_cache_add_root(&b->known, expression, commit, answer.s, len);
     return 0;
@@ -172,7 +172,7 @@ static int read_object(struct git_batch *b, const char *expression, struct buf *
         return -1;
     if (!read_size(&answer, &size))
         return err_set(err, ERR_ENV, "git cat-file: %s", answer.s);
-    if (coproc_read(&b->objects, size + 1, out, err)) { /* with a line's end behind it */
+    if (coproc_read(&b->objects, size + 1, out, err)) { /* including the newline */
         coproc_stop(&b->objects);
         buf_cut(out, before);
         return err_wrap(err, "git cat-file");
@@ -209,14 +209,14 @@ int git_batch_size(struct git_batch *b, const char *id, size_t *ret_size, struct
     return read_size(&answer, ret_size) ? 0 : err_set(err, ERR_ENV, "git cat-file: %s", answer.s);
 }
 
-/* The answers to the first n of many questions, which are asked all at once: either all of them are
- * read, or nobody is left who could give one later. */
-static int has_these(struct git_batch *b, const struct buf *questions, size_t n, bool *ret_yes,
-                     struct err *err)
+/* Sends many questions at once and reads the answers to the first n. If we cannot read all answers
+ * we stop the process, so that none of them is mistaken for a later answer. */
+static int check_objects(struct git_batch *b, const struct buf *questions, size_t n, bool *ret_yes,
+                         struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
     size_t size;
-    if (n && ask(b, &b->objects, cat_file, SPAWN_NONE, questions, &answer, err))
+    if (n && ask_git(b, &b->objects, cat_file, SPAWN_NONE, questions, &answer, err))
         return -1;
     for (; n; n--) {
         *ret_yes = *ret_yes && read_size(&answer, &size);
@@ -229,7 +229,7 @@ static int has_these(struct git_batch *b, const struct buf *questions, size_t n,
     return 0;
 }
 
-/* An object that is a file of its own, as new ones are; its id has a newline behind it. */
+/* True if the object is a file of its own, as new objects are. A newline follows the id. */
 static bool is_loose(const struct git_batch *b, const char *id)
 {
     autofree char *path =
@@ -239,7 +239,7 @@ static bool is_loose(const struct git_batch *b, const char *id)
 
 int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes, struct err *err)
 {
-    enum { AT_ONCE = 256 }; /* questions and answers fit into pipes */
+    enum { BATCH_SIZE = 256 }; /* so many questions and answers fit into the pipes */
     autobuf struct buf questions = BUF_INIT;
     size_t n = 0;
     bool yes = true;
@@ -247,14 +247,14 @@ int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes,
         if (is_loose(b, id))
             continue;
         buf_addf(&questions, "info %.*s\n", (int)strcspn(id, "\n"), id);
-        if (++n < AT_ONCE)
+        if (++n < BATCH_SIZE)
             continue;
-        if (has_these(b, &questions, n, &yes, err))
+        if (check_objects(b, &questions, n, &yes, err))
             return -1;
         buf_cut(&questions, 0);
         n = 0;
     }
-    if (has_these(b, &questions, n, &yes, err))
+    if (check_objects(b, &questions, n, &yes, err))
         return -1;
     *ret_yes = yes;
     return 0;
@@ -275,15 +275,15 @@ static int write_object(struct git_batch *b, enum git_batch_type type, const str
                         struct buf *ret_id, struct err *err)
 {
     autobuf struct buf question = BUF_INIT, answer = BUF_INIT;
-    buf_addstr(&question, "/dev/fd/3\n"); /* a path is all that it takes */
+    buf_addstr(&question, "/dev/fd/3\n"); /* hash-object reads only paths */
     if (open_scratch(b, err) || file_refill(b->scratch, bytes->s, bytes->len, err) ||
-        ask(b, &b->writers[type], hash_object[type], b->scratch, &question, &answer, err))
+        ask_git(b, &b->writers[type], hash_object[type], b->scratch, &question, &answer, err))
         return -1;
     buf_add(ret_id, answer.s, answer.len);
     return 0;
 }
 
-/* As much as git looks at: whether all of it can be read. */
+/* Checks as much as git: that the whole tree can be parsed. */
 static bool is_tree(const struct buf *bytes, size_t id_len)
 {
     struct tree_entry e;
@@ -294,29 +294,30 @@ static bool is_tree(const struct buf *bytes, size_t id_len)
     return !damage.code;
 }
 
-/* The length of ids is known by the first that git has given. */
+/* We learn the length of ids from the first id that git returns. */
 static int write_tree(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
                       struct err *err)
 {
     size_t before = ret_id->len;
-    if (b->writes_here && b->digits && is_tree(bytes, b->digits / 2))
-        return loose_object_write(b->git_dir, "tree", bytes, b->digits, ret_id, err);
+    if (b->writes_here && b->id_digits && is_tree(bytes, b->id_digits / 2))
+        return loose_object_write(b->git_dir, "tree", bytes, b->id_digits, ret_id, err);
     if (write_object(b, GIT_BATCH_TREE, bytes, ret_id, err))
         return -1;
-    b->digits = ret_id->len - before;
+    b->id_digits = ret_id->len - before;
     return 0;
 }
 
 static int write_commit(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
                         struct err *err)
 {
-    size_t digits = strcspn(bytes->s + strlen("tree "), "\n");
-    return b->writes_here ? loose_object_write(b->git_dir, "commit", bytes, digits, ret_id, err)
+    size_t id_digits = strcspn(bytes->s + strlen("tree "), "\n");
+    return b->writes_here ? loose_object_write(b->git_dir, "commit", bytes, id_digits, ret_id, err)
                           : write_object(b, GIT_BATCH_COMMIT, bytes, ret_id, err);
 }
 
-/* One that was written before is written again: it may have been pruned meanwhile, and git does
- * little where it was not. What is written here is soon read; a commit begins with "tree ID". */
+/* Writes an object even if it was written before: it may have been pruned since, and git does
+ * little work if it was not. We add it to the cache, because it is soon read. A commit begins with
+ * "tree ID". */
 int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err)
 {
@@ -364,7 +365,7 @@ static int ask_ident(const struct git_batch *b, enum git_batch_who who, struct b
     return git_call(&at, out, err, "var", ident_names[who], NULL);
 }
 
-/* git is asked once; what changes is the time, unless the user has fixed that as well. */
+/* We ask git once. Only the time changes later, unless the user has fixed that too. */
 int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out, struct err *err)
 {
     static const char *const dates[] = {"GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"};
@@ -381,36 +382,36 @@ int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out
     return 0;
 }
 
-/* It is git_move_ref() that waits for locks, and knows which. */
+/* Short timeouts: git_move_ref() waits for locks, because it can tell who owns them. */
 static const char *const update_ref[] = {"-c",         "core.filesRefLockTimeout=100",
                                          "-c",         "core.packedRefsTimeout=1000",
                                          "update-ref", "--stdin",
                                          "--no-deref", NULL};
 
-/* Lines to update-ref, which answers each verb with "VERB: ok"; *ret_last is whether the last of so
- * many answers was `expected`. It says what is wrong on standard error and ends: that is the answer
- * that something has moved, for git_move_ref() to look into. */
-static int tell_refs(struct git_batch *b, const struct buf *lines, int answers,
-                     const char *expected, bool *ret_last, struct err *err)
+/* Sends lines to update-ref, which answers each command with "VERB: ok". *ret_last is true if the
+ * last answer is `expected`. On an error update-ref writes to standard error and ends. We treat
+ * that as "the ref has moved", and git_move_ref() finds the cause. */
+static int send_ref_lines(struct git_batch *b, const struct buf *lines, int count,
+                          const char *expected, bool *ret_last, struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
     *ret_last = b->refs_killed = false;
-    if (start(b, &b->refs, update_ref, SPAWN_NONE, err))
+    if (start_process(b, &b->refs, update_ref, SPAWN_NONE, err))
         return -1;
-    bool told = coproc_write(&b->refs, lines->s, lines->len, err) == 0;
-    for (int i = 0; told && i < answers; i++) {
+    bool answered = coproc_write(&b->refs, lines->s, lines->len, err) == 0;
+    for (int i = 0; answered && i < count; i++) {
         buf_cut(&answer, 0);
-        told = coproc_read_line(&b->refs, &answer, err) == 0;
+        answered = coproc_read_line(&b->refs, &answer, err) == 0;
     }
-    if (!told) {
+    if (!answered) {
         b->refs_killed = coproc_stop(&b->refs);
         b->held = false;
     }
-    *ret_last = told && strcmp(answer.s, expected) == 0;
+    *ret_last = answered && strcmp(answer.s, expected) == 0;
     return 0;
 }
 
-/* Lines of a transaction. */
+/* Runs the lines as one transaction. */
 static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_moved,
                        struct err *err)
 {
@@ -418,7 +419,7 @@ static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_m
     bool held = b->held;
     b->held = false;
     buf_addf(&all, "%sstart\n%scommit\n", held ? "abort\n" : "", lines->s);
-    return tell_refs(b, &all, held ? 3 : 2, "commit: ok", ret_moved, err);
+    return send_ref_lines(b, &all, held ? 3 : 2, "commit: ok", ret_moved, err);
 }
 
 static void add_move(struct buf *lines, const struct git_batch_move *m)
@@ -447,14 +448,14 @@ int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, c
     return git_batch_move_refs(b, &move, 1, ret_moved, err);
 }
 
-/* A change that is prepared has its locks, and is never made: at the end of its input, too, git
- * drops what is not committed. */
+/* A prepared transaction holds its locks, and we never commit it. git also drops it when its input
+ * ends. */
 int git_batch_hold(struct git_batch *b, const char *ref, const char *commit, bool *ret_held,
                    struct err *err)
 {
     autobuf struct buf lines = BUF_INIT;
     buf_addf(&lines, "start\nupdate %s %s\nprepare\n", ref, commit);
-    if (tell_refs(b, &lines, 2, "prepare: ok", ret_held, err))
+    if (send_ref_lines(b, &lines, 2, "prepare: ok", ret_held, err))
         return -1;
     b->held = *ret_held;
     return 0;
@@ -465,7 +466,7 @@ void git_batch_release(struct git_batch *b)
     autobuf struct buf line = BUF_INIT;
     bool released;
     buf_addstr(&line, "abort\n");
-    if (b->held && tell_refs(b, &line, 1, "abort: ok", &released, NULL) == 0 && !released)
+    if (b->held && send_ref_lines(b, &line, 1, "abort: ok", &released, NULL) == 0 && !released)
         (void)coproc_stop(&b->refs);
     b->held = false;
 }
@@ -484,7 +485,7 @@ int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *re
     return update_refs(b, &lines, ret_deleted, err);
 }
 
-static void take_line(struct buf *to, const struct proc_job *job)
+static void copy_first_line(struct buf *to, const struct proc_job *job)
 {
     if (job->status == 0 && !to->len)
         buf_add(to, job->out.s, strcspn(job->out.s, "\n"));
@@ -506,7 +507,7 @@ int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *er
     int rc = capture_many(jobs, QUESTIONS, err);
     for (int i = 0; i < QUESTIONS; i++) {
         if (rc == 0)
-            take_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);
+            copy_first_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);
         proc_job_done(&jobs[i]);
     }
     return rc;
@@ -514,11 +515,11 @@ int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *er
 
 int git_batch_get_ready(struct git_batch *b, struct err *err)
 {
-    int rc = start(b, &b->objects, cat_file, SPAWN_NONE, err) ||
-             start(b, &b->refs, update_ref, SPAWN_NONE, err) || open_scratch(b, err);
+    int rc = start_process(b, &b->objects, cat_file, SPAWN_NONE, err) ||
+             start_process(b, &b->refs, update_ref, SPAWN_NONE, err) || open_scratch(b, err);
     for (int i = 0; rc == 0 && i < GIT_BATCH_TYPES_; i++) {
         if (!b->writes_here)
-            rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
+            rc = start_process(b, &b->writers[i], hash_object[i], b->scratch, err);
     }
     return rc ? -1 : 0;
 }

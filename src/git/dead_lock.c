@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AGE_MS = 1000, PAUSE_MS = 20 };
+enum { MIN_AGE_MS = 1000, PAUSE_MS = 20 };
 
 static void add_without(const char *path, const char *ending, struct strv *folders)
 {
@@ -27,7 +27,7 @@ static void add_without(const char *path, const char *ending, struct strv *folde
     strv_push(folders, real ? real : path);
 }
 
-/* A worktree: the file has the path of its ".git". */
+/* The file gitdir of a worktree holds the path of its ".git". */
 static int add_worktree(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s/gitdir", dir, name);
@@ -48,7 +48,7 @@ static void list_folders(const char *common, struct strv *folders)
     (void)dirs_each(worktrees, add_worktree, folders, NULL);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
@@ -59,7 +59,7 @@ static bool is_since(const struct stat *st, int64_t since)
     return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000 >= since;
 }
 
-static bool any_lives(const struct proc_table *gits)
+static bool has_live_process(const struct proc_table *gits)
 {
     for (size_t i = 0; i < gits->all.n; i++) {
         if (proc_table_lives(&gits->all.v[i]))
@@ -68,17 +68,17 @@ static bool any_lives(const struct proc_table *gits)
     return false;
 }
 
-/* Waits until it is dead. False where it is not, or is another now. */
-static bool await_death(const char *path, const struct stat *lock, const struct proc_table *gits,
-                        int64_t wait)
+/* Waits until the lock is dead. Returns false if it is not, or has been replaced. */
+static bool wait_until_dead(const char *path, const struct stat *lock,
+                            const struct proc_table *gits, int64_t wait)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
     int64_t begin = clock_mono();
     struct stat now;
-    while (lstat(path, &now) == 0 && is_same(&now, lock)) {
+    while (lstat(path, &now) == 0 && is_same_file(&now, lock)) {
         int64_t age = clock_mono() - begin;
-        bool dead = age >= AGE_MS && !any_lives(gits);
-        if (dead || (age >= AGE_MS && age >= wait))
+        bool dead = age >= MIN_AGE_MS && !has_live_process(gits);
+        if (dead || (age >= MIN_AGE_MS && age >= wait))
             return dead;
         (void)nanosleep(&pause, NULL);
     }
@@ -97,9 +97,9 @@ bool dead_lock_remove(const char *common, const char *path, int64_t since, int64
     list_folders(common, &folders);
     if (!proc_table_programs_in(&gits, "git", &folders, "ANABRANCH_RUN"))
         return false;
-    if (await_death(path, &lock, &gits, wait))
+    if (wait_until_dead(path, &lock, &gits, wait))
         return unlink(path) == 0;
-    return lstat(path, &now) < 0 || !is_same(&now, &lock);
+    return lstat(path, &now) < 0 || !is_same_file(&now, &lock);
 }
 
 void dead_lock_remove_shared(const char *common, int64_t since, struct strv *ret_removed)

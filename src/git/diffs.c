@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line that is not the name of an object is given back as it is: that is how the end of an answer
- * is known. No line of a patch begins like this. */
+/* git echoes a line that is not the id of an object, so this line marks the end of an answer. No
+ * line of a patch begins like this. */
 static const char end_mark[] = "=end";
 
 void diffs_init(struct diffs *d, const char *git_dir)
@@ -22,8 +22,8 @@ void diffs_done(struct diffs *d)
     (void)coproc_stop(&d->proc);
 }
 
-/* No program that a setting or an attribute names is run. */
-static int start(struct diffs *d, struct err *err)
+/* We disable the programs that settings or attributes name. */
+static int start_process(struct diffs *d, struct err *err)
 {
     struct git_place at = {.git_dir = d->git_dir};
     autostrv struct strv argv = {0}, env = {0};
@@ -35,8 +35,8 @@ static int start(struct diffs *d, struct err *err)
     return coproc_start(&d->proc, argv.v, env.v, SPAWN_NONE, err);
 }
 
-/* "12\t3\tpath", or "-\t-\tpath" of what is not text. */
-static void take_count(struct diff *ret, const char *line)
+/* Parses "12\t3\tpath", or "-\t-\tpath" for a file that is not text. */
+static void add_counts(struct diff *ret, const char *line)
 {
     char *rest;
     ret->files++;
@@ -45,27 +45,27 @@ static void take_count(struct diff *ret, const char *line)
         ret->removed += strtoll(rest + 1, NULL, 10);
 }
 
-static bool is_name(const struct buf *line)
+static bool is_id(const struct buf *line)
 {
     return line->len >= 40 && strspn(line->s, "0123456789abcdef") == line->len;
 }
 
-/* Reads one answer: the commit's name, counts, an empty line, the patch, the mark. */
+/* Reads one answer: the commit's id, the counts, an empty line, the patch, the end mark. */
 static int read_answer(struct diffs *d, size_t max, struct diff *ret, struct buf *patch,
                        struct err *err)
 {
     size_t before = patch->len, lines = 0;
-    bool counts = true;
+    bool in_counts = true;
     while (!ret->cut) {
         autobuf struct buf line = BUF_INIT;
         if (coproc_read_line(&d->proc, &line, err))
             return -1;
         if (strcmp(line.s, end_mark) == 0)
             return 0;
-        if (counts && (!line.len || is_name(&line))) {
-            counts = line.len != 0;
-        } else if (counts) {
-            take_count(ret, line.s);
+        if (in_counts && (!line.len || is_id(&line))) {
+            in_counts = line.len != 0;
+        } else if (in_counts) {
+            add_counts(ret, line.s);
         } else if (patch->len - before + line.len + 1 > max || ++lines > max / DIFF_LINE) {
             ret->cut = true;
         } else {
@@ -73,7 +73,7 @@ static int read_answer(struct diffs *d, size_t max, struct diff *ret, struct buf
             buf_addch(patch, '\n');
         }
     }
-    (void)coproc_stop(&d->proc); /* the rest may be long */
+    (void)coproc_stop(&d->proc); /* do not read the rest: it may be long */
     return 0;
 }
 
@@ -84,7 +84,7 @@ int diffs_get(struct diffs *d, const char *from, const char *to, size_t max, str
     struct diff found = {0};
     size_t before = patch->len;
     buf_addf(&question, "%s %s\n%s\n", to, from, end_mark);
-    if (start(d, err) || coproc_write(&d->proc, question.s, question.len, err) ||
+    if (start_process(d, err) || coproc_write(&d->proc, question.s, question.len, err) ||
         read_answer(d, max, &found, patch, err)) {
         (void)coproc_stop(&d->proc);
         buf_cut(patch, before);

@@ -1,6 +1,6 @@
 /*
- * struct diffs: what differs between two commits, as a patch, for many pairs: one git process that
- * stays answers for all of them. What it would take too much room to show is cut.
+ * struct diffs: the differences between two commits as a patch, for many pairs. One long-lived git
+ * process answers for all of them. We cut patches that are too long to show.
  */
 #ifndef GIT_DIFFS_H
 #define GIT_DIFFS_H
@@ -19,20 +19,20 @@ struct diffs {
 };
 
 struct diff {
-    size_t files;           /* that differ */
-    int64_t added, removed; /* lines, of those that are text */
-    bool cut;               /* the patch goes on behind what is given of it */
+    size_t files;           /* number of changed files */
+    int64_t added, removed; /* lines in text files */
+    bool cut;               /* the patch is longer than the part returned */
 };
 
-void diffs_init(struct diffs *d, const char *git_dir); /* keeps the name of the folder */
+void diffs_init(struct diffs *d, const char *git_dir); /* git_dir must outlive d */
 void diffs_done(struct diffs *d);
 
 enum { DIFF_LINE = 16 };
 
-/* Appends at most max bytes of the patch from one commit to another, whole lines of whatever bytes
- * the files have; and not more lines than there would be of DIFF_LINE bytes each, because whoever
- * shows them needs room for a line as such. A file of more than a MiB counts as one that has no
- * lines. After a failure the next call begins anew. */
+/* Appends at most max bytes of the patch from one commit to another: whole lines with any bytes. It
+ * also limits the number of lines to max / DIFF_LINE, because every line takes room when it is
+ * shown. A file of more than 1 MiB counts as a file without lines. After a failure the next call
+ * starts a new process. */
 int diffs_get(struct diffs *d, const char *from, const char *to, size_t max, struct diff *ret,
               struct buf *patch, struct err *err);
 

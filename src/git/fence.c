@@ -10,14 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The repository that was opened last, which is the only one that has workspaces. */
+/* The last repository opened: the only one that has workspaces. */
 static struct {
     char *common;
     struct fence fence;
     bool is_wanted;
 } noted;
 
-/* A script in the place of git may do anything. */
+/* If git is a script, it may write anywhere. */
 static bool is_program(void)
 {
     autofree char *path = spawn_find("git");

@@ -22,11 +22,11 @@
 
 enum { FILE_MAX = 1 << 16, AGE_MAX = 12 * 60 * 60, HOST_MAX = 256, LOCK_TRIES = 100 };
 
-/* Behind what git reads of its file. */
-static const char our_word[] = "anabranch";
+/* We write this word after the fields that git reads from gc.pid. */
+static const char own_marker[] = "anabranch";
 
 struct gc_lock {
-    int fd; /* has the list locked */
+    int fd; /* holds the lock on the list */
     char *pid_file, *list_file;
     VEC(struct proc_id) users;
 };
@@ -39,7 +39,7 @@ static void gc_lock_done(struct gc_lock *l)
     vec_done(&l->users);
 }
 
-/* A process that has gone, and ourselves, are left out. */
+/* Skips processes that have ended, and ourselves. */
 static void add_user(struct gc_lock *l, const struct proc_id *id)
 {
     if (id->pid > 0 && id->pid != getpid() && proc_table_start(id->pid) == id->start)
@@ -80,14 +80,14 @@ static int write_list(const struct gc_lock *l, struct err *err)
 
 struct holder {
     pid_t pid;
-    bool ours, lives; /* lives: git would believe it */
+    bool ours, is_valid; /* is_valid: git would respect the lock */
 };
 
-/* As git reads it. */
+/* Parses the lock file in the same way as git. */
 static struct holder read_holder(const char *path)
 {
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char text[2 * HOST_MAX] = "", host[HOST_MAX] = "", word[16] = "", own[HOST_MAX] = "";
+    char text[2 * HOST_MAX] = "", host[HOST_MAX] = "", marker[16] = "", own[HOST_MAX] = "";
     struct holder h = {0};
     struct stat st;
     char *end;
@@ -95,77 +95,77 @@ static struct holder read_holder(const char *path)
         read(fd, text, sizeof(text) - 1) <= 0)
         return h;
     intmax_t pid = strtoimax(text, &end, 10);
-    if (end == text || sscanf(end, " %255s %15s", host, word) < 1)
+    if (end == text || sscanf(end, " %255s %15s", host, marker) < 1)
         return h;
     (void)gethostname(own, sizeof(own) - 1);
     h.pid = (pid_t)pid;
-    h.ours = strcmp(word, our_word) == 0;
-    h.lives = time(NULL) - st.st_mtime <= AGE_MAX &&
-              (strcmp(host, own) != 0 || kill(h.pid, 0) == 0 || errno == EPERM);
+    h.ours = strcmp(marker, own_marker) == 0;
+    h.is_valid = time(NULL) - st.st_mtime <= AGE_MAX &&
+                 (strcmp(host, own) != 0 || kill(h.pid, 0) == 0 || errno == EPERM);
     return h;
 }
 
-static bool is_known(const struct gc_lock *l, pid_t pid)
+static bool is_our_run(const struct gc_lock *l, pid_t pid)
 {
-    bool known = pid == getpid();
+    bool found = pid == getpid();
     for (size_t i = 0; i < l->users.n; i++)
-        known = known || l->users.v[i].pid == pid;
-    return known;
+        found = found || l->users.v[i].pid == pid;
+    return found;
 }
 
-static bool is_at(int fd, const char *path)
+static bool is_open_file(int fd, const char *path)
 {
     struct stat open_file, named;
     return fstat(fd, &open_file) == 0 && lstat(path, &named) == 0 &&
            open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-/* Takes over the lock file of one of ours that is dead, or our own. We write into it: another git
- * may have put its own there since we looked. */
+/* Takes over the lock file if it is our own or belongs to a run that has died. We overwrite it in
+ * place, because another git may have replaced it since we looked. */
 static bool take_over(const struct gc_lock *l, const char *lock, const struct buf *text)
 {
     struct holder h = read_holder(lock);
-    if (!h.ours || (h.pid != getpid() && is_known(l, h.pid)))
+    if (!h.ours || (h.pid != getpid() && is_our_run(l, h.pid)))
         return false;
     autoclose int fd = open(lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char word[2 * HOST_MAX] = "";
-    return fd >= 0 && pread(fd, word, sizeof(word) - 1, 0) > 0 && strstr(word, our_word) &&
+    char marker[2 * HOST_MAX] = "";
+    return fd >= 0 && pread(fd, marker, sizeof(marker) - 1, 0) > 0 && strstr(marker, own_marker) &&
            pwrite(fd, text->s, text->len, 0) == (ssize_t)text->len &&
-           ftruncate(fd, (off_t)text->len) == 0 && is_at(fd, lock);
+           ftruncate(fd, (off_t)text->len) == 0 && is_open_file(fd, lock);
 }
 
-/* As git does it: a lock file beside it, which becomes the file. Another git has that for a moment;
- * one of ours has it as long as it waits for a gc. The path of the lock file, which is ours; NULL:
- * one of ours has it, or that failed. */
-static char *lock_holder(const struct gc_lock *l, pid_t pid, struct err *err)
+/* Creates the lock file that later becomes gc.pid, as git does. Another git holds it for a moment
+ * only; another run of ours holds it while it waits for a gc. Returns the path of our lock file, or
+ * NULL if another run has it or an error occurred. */
+static char *create_lock_file(const struct gc_lock *l, pid_t pid, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     autofree char *lock = mem_printf("%s.lock", l->pid_file);
     char host[HOST_MAX] = "";
     autobuf struct buf text = BUF_INIT;
-    struct err why = {0};
+    struct err failure = {0};
     (void)gethostname(host, sizeof(host) - 1);
-    buf_addf(&text, "%jd %s %s\n", (intmax_t)pid, host, our_word);
+    buf_addf(&text, "%jd %s %s\n", (intmax_t)pid, host, own_marker);
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (file_create(lock, text.s, text.len, &why) == 0 || take_over(l, lock, &text))
+        if (file_create(lock, text.s, text.len, &failure) == 0 || take_over(l, lock, &text))
             return steal_ptr(lock);
-        if (why.errnum != EEXIST || read_holder(lock).ours)
+        if (failure.errnum != EEXIST || read_holder(lock).ours)
             break;
         (void)nanosleep(&pause, NULL);
     }
-    (void)err_set(err, why.code, "%s", why.msg);
+    (void)err_set(err, failure.code, "%s", failure.msg);
     return NULL;
 }
 
-/* Whether the lock file is that of another of ours, which waits for a gc. */
-static bool others_wait(const struct gc_lock *l)
+/* True if the lock file belongs to another of our runs, which waits for a gc. */
+static bool other_run_waits(const struct gc_lock *l)
 {
     autofree char *lock = mem_printf("%s.lock", l->pid_file);
     struct holder h = read_holder(lock);
-    return h.ours && h.pid != getpid() && is_known(l, h.pid);
+    return h.ours && h.pid != getpid() && is_our_run(l, h.pid);
 }
 
-static int become(const char *lock, const char *path, struct err *err)
+static int rename_lock(const char *lock, const char *path, struct err *err)
 {
     if (rename(lock, path) == 0)
         return 0;
@@ -174,42 +174,42 @@ static int become(const char *lock, const char *path, struct err *err)
     return -1;
 }
 
-/* One of ours that lives has it, and keeps it; a gc that lives keeps it as well. Then the lock file
- * stays ours, so that the next gc is refused and we come after this one. */
-static int take(const struct gc_lock *l, pid_t *ret_other, struct err *err)
+/* A live run of ours keeps the lock, and so does a live gc. In the second case we keep the lock
+ * file, so that the next gc is refused and we follow the current one. */
+static int take_lock(const struct gc_lock *l, pid_t *ret_other, struct err *err)
 {
     struct holder h = read_holder(l->pid_file);
-    *ret_other = h.lives ? h.pid : 0;
-    if (others_wait(l))
+    *ret_other = h.is_valid ? h.pid : 0;
+    if (other_run_waits(l))
         return 0;
-    autofree char *lock = lock_holder(l, getpid(), err);
+    autofree char *lock = create_lock_file(l, getpid(), err);
     if (!lock)
         return -1;
     h = read_holder(l->pid_file);
-    bool has = h.ours && h.lives && is_known(l, h.pid);
-    *ret_other = h.lives && !h.ours ? h.pid : 0;
+    bool is_held = h.ours && h.is_valid && is_our_run(l, h.pid);
+    *ret_other = h.is_valid && !h.ours ? h.pid : 0;
     if (*ret_other)
         return 0;
-    if (!has)
-        return become(lock, l->pid_file, err);
+    if (!is_held)
+        return rename_lock(lock, l->pid_file, err);
     (void)unlink(lock);
     (void)utimensat(AT_FDCWD, l->pid_file, NULL, AT_SYMLINK_NOFOLLOW);
     return 0;
 }
 
-/* To another of ours, or nobody. */
-static int give(const struct gc_lock *l, struct err *err)
+/* Hands the lock to another run of ours, or removes it. */
+static int release_lock(const struct gc_lock *l, struct err *err)
 {
     int rc = 0;
-    if (others_wait(l)) /* so a gc has it */
+    if (other_run_waits(l)) /* a gc has the lock */
         return 0;
-    autofree char *lock = lock_holder(l, l->users.n ? l->users.v[0].pid : getpid(), err);
+    autofree char *lock = create_lock_file(l, l->users.n ? l->users.v[0].pid : getpid(), err);
     if (!lock)
         return -1;
     struct holder h = read_holder(l->pid_file);
-    bool held = h.ours && (h.pid == getpid() || !h.lives);
+    bool held = h.ours && (h.pid == getpid() || !h.is_valid);
     if (held && l->users.n)
-        return become(lock, l->pid_file, err);
+        return rename_lock(lock, l->pid_file, err);
     if (held && unlink(l->pid_file) < 0 && errno != ENOENT)
         rc = err_sys(err, "remove '%s'", l->pid_file);
     (void)unlink(lock);
@@ -219,7 +219,7 @@ static int give(const struct gc_lock *l, struct err *err)
 int gc_lock_join(const char *common, const char *state_dir, pid_t *ret_other, struct err *err)
 {
     own_cleanup(gc_lock_done) struct gc_lock l = {0};
-    if (open_list(&l, common, state_dir, err) || take(&l, ret_other, err))
+    if (open_list(&l, common, state_dir, err) || take_lock(&l, ret_other, err))
         return -1;
     struct proc_id self = {.pid = getpid(), .start = proc_table_start(getpid())};
     vec_push(&l.users, self);
@@ -237,5 +237,5 @@ int gc_lock_leave(const char *common, const char *state_dir, struct err *err)
     own_cleanup(gc_lock_done) struct gc_lock l = {0};
     if (open_list(&l, common, state_dir, err) || write_list(&l, err))
         return -1;
-    return give(&l, err);
+    return release_lock(&l, err);
 }

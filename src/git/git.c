@@ -25,15 +25,15 @@ extern char **environ;
 
 enum { OUTPUT_MAX = 1 << 30, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000 };
 
-/* What update-ref takes for "must not exist", whatever the hash. */
+/* update-ref reads this as "must not exist", for every hash algorithm. */
 #define GIT_NO_COMMIT ""
 
-/* What makes a repository another one, as `git rev-parse --local-env-vars` lists it, less those
- * that only carry configuration. */
+/* Variables that point git at another repository: the list of `git rev-parse --local-env-vars`,
+ * without those that only carry configuration. */
 static bool is_repository_variable(const char *entry)
 {
     static const char *const names[] = {
-        "ANABRANCH_GIT_CONFIG=", /* of git/config/frozen_config.h */
+        "ANABRANCH_GIT_CONFIG=", /* see git/config/frozen_config.h */
         "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
         "GIT_COMMON_DIR=",
         "GIT_DIR=",
@@ -69,21 +69,21 @@ void git_outside_environment(struct strv *env)
     }
 }
 
-/* Anyone who can write to the repository can make an object look like another one. */
-static void add_own(struct strv *env)
+/* Without these, anyone who can write to the repository could make one object look like another. */
+static void add_fixed_variables(struct strv *env)
 {
     strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
                "GIT_GRAFT_FILE=/dev/null/none", NULL);
 }
 
-/* With the configuration as it is now. */
-static void live_environment(struct strv *env)
+/* The environment with the current configuration. */
+static void add_live_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
         if (!is_repository_variable(*entry) && !is_language(*entry))
             strv_push(env, *entry);
     }
-    add_own(env);
+    add_fixed_variables(env);
 }
 
 void git_environment(struct strv *env)
@@ -92,7 +92,7 @@ void git_environment(struct strv *env)
         if (!is_repository_variable(*entry) && !is_language(*entry) && !git_frozen_replaces(*entry))
             strv_push(env, *entry);
     }
-    add_own(env);
+    add_fixed_variables(env);
     git_frozen_environment(env);
 }
 
@@ -104,18 +104,18 @@ static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *
     return proc_capture(argv->v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
-/* git's complaint, without its "fatal: ", as one line. */
-static int git_failed(const struct buf *errout, struct err *err)
+/* Fails with the first line of git's message, without "fatal: ". */
+static int fail_with_message(const struct buf *errout, struct err *err)
 {
     const char *line = errout->s;
-    while (strncmp(line, "hint: ", 6) == 0 && strchr(line, '\n')) /* advice comes first */
+    while (strncmp(line, "hint: ", 6) == 0 && strchr(line, '\n')) /* skip git's hints */
         line = strchr(line, '\n') + 1;
     if (strncmp(line, "fatal: ", 7) == 0)
         line += 7;
     return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* Takes the next line off the answer. */
+/* Removes and returns the next line of the answer. */
 static char *next_line(char **answer)
 {
     char *line = *answer, *end = line + strcspn(line, "\n");
@@ -124,9 +124,9 @@ static char *next_line(char **answer)
     return line;
 }
 
-/* The lines that rev-parse gives: the top of the work tree, dir below it with a slash at the end,
- * its git folder and the one that worktrees share. */
-static int take_answer(struct git_repo *repo, char *answer, struct err *err)
+/* Parses the lines of rev-parse: the top of the work tree, dir relative to it with a slash at the
+ * end, git's folder, and the folder that all worktrees share. */
+static int parse_places(struct git_repo *repo, char *answer, struct err *err)
 {
     repo->root = mem_str(next_line(&answer));
     repo->prefix = mem_str(next_line(&answer));
@@ -135,17 +135,18 @@ static int take_answer(struct git_repo *repo, char *answer, struct err *err)
     size_t len = strlen(repo->prefix);
     if (len && repo->prefix[len - 1] == '/')
         repo->prefix[len - 1] = '\0';
-    return *answer ? err_set(err, ERR_ENV, "git: the repository's path has a line's end in it") : 0;
+    return *answer ? err_set(err, ERR_ENV, "git: the path of the repository contains a newline")
+                   : 0;
 }
 
-/* What is asked of a folder when it is opened. */
-enum { PLACES, SETTINGS, OPENING };
+/* The questions that git_open() asks git. */
+enum { PLACES, SETTINGS, QUESTIONS };
 
-static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
+static void prepare_questions(struct proc_job jobs[QUESTIONS], const char *dir)
 {
-    for (int i = 0; i < OPENING; i++) {
+    for (int i = 0; i < QUESTIONS; i++) {
         jobs[i] = (struct proc_job)PROC_JOB_INIT;
-        live_environment(&jobs[i].env);
+        add_live_environment(&jobs[i].env);
         strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
     }
     strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
@@ -153,36 +154,39 @@ static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
     strv_pushl(&jobs[SETTINGS].argv, "config", "--list", "--show-scope", "-z", NULL);
 }
 
-static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENING], struct err *err)
+static int parse_answers(struct git_repo *repo, const struct proc_job jobs[QUESTIONS],
+                         struct err *err)
 {
     const struct proc_job *places = &jobs[PLACES], *settings = &jobs[SETTINGS];
-    const char *words = places->errout.s;
+    const char *message = places->errout.s;
     if (places->status != 0 || !places->out.len)
-        return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
+        return strstr(message, "not a git repository") ||
+                       strstr(message, "must be run in a work tree")
                    ? 0
-                   : git_failed(&places->errout, err);
-    if (take_answer(repo, places->out.s, err))
+                   : fail_with_message(&places->errout, err);
+    if (parse_places(repo, places->out.s, err))
         return -1;
     if (settings->status != 0)
-        return git_failed(&settings->errout, err);
+        return fail_with_message(&settings->errout, err);
     buf_add(&repo->settings, settings->out.s, settings->out.len);
     git_core_read_all(&repo->core, &repo->settings);
     return 0;
 }
 
-/* Both at once: most commands begin with it, and most of a git's time is its start. */
+/* Asks both questions in parallel: most commands begin with git_open(), and git spends most of its
+ * time on starting. */
 int git_open(struct git_repo *repo, const char *dir, struct err *err)
 {
-    struct proc_job jobs[OPENING];
+    struct proc_job jobs[QUESTIONS];
     struct err why = {0};
     *repo = (struct git_repo){0};
-    prepare_opening(jobs, dir);
-    int rc = capture_many(jobs, OPENING, &why);
+    prepare_questions(jobs, dir);
+    int rc = capture_many(jobs, QUESTIONS, &why);
     if (rc == 0)
-        rc = take_opening(repo, jobs, err);
+        rc = parse_answers(repo, jobs, err);
     else
         rc = why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
-    for (int i = 0; i < OPENING; i++)
+    for (int i = 0; i < QUESTIONS; i++)
         proc_job_done(&jobs[i]);
     git_fence_note(repo);
     unsynced_allow(repo->core.unsynced);
@@ -208,12 +212,12 @@ int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err)
     strv_pushl(&argv, "git", "-C", repo->root, "ls-files", "-z", NULL);
     if (git_run(&argv, out, &errout, &status, err))
         return -1;
-    return status == 0 ? 0 : git_failed(&errout, err);
+    return status == 0 ? 0 : fail_with_message(&errout, err);
 }
 
 void git_wait_for_locks(struct strv *argv)
 {
-    /* Half of it: git is to say what it waited for before it is given up itself. */
+    /* Half of our own limit: git should report what it waited for before we kill it. */
     static const char *const keys[] = {"core.filesRefLockTimeout", "core.packedRefsTimeout"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         strv_push(argv, "-c");
@@ -221,24 +225,24 @@ void git_wait_for_locks(struct strv *argv)
     }
 }
 
-/* A repository that is none of ours, such as an agent makes one: what its configuration names is
- * not to be run, and git does not switch all of that off. */
-static void distrust(struct strv *argv, struct strv *env)
+/* For a foreign repository, such as one that an agent created: its configuration may name programs,
+ * and we must not run them. git has no single option that switches all of them off. */
+static void add_distrust_options(struct strv *argv, struct strv *env)
 {
     strv_pushl(argv, "-c", "core.alternateRefsCommand=:", NULL);
     strv_pushl(env, "GIT_ALLOW_PROTOCOL=file", "GIT_NO_LAZY_FETCH=1", NULL);
 }
 
-static void name_common(const struct git_place *at, struct strv *argv, struct strv *env)
+static void add_common_folder(const struct git_place *at, struct strv *argv, struct strv *env)
 {
     const char *common = at->live ? NULL : git_frozen_common(at->git_dir, at->common);
-    autofree char *own = at->live ? NULL : git_frozen_worktree(at->git_dir);
-    if (own)
-        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
+    autofree char *worktree_settings = at->live ? NULL : git_frozen_worktree(at->git_dir);
+    if (worktree_settings)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", worktree_settings);
     if (common || at->common)
         strv_pushf(env, "GIT_COMMON_DIR=%s", common ? common : at->common);
     if (at->foreign || git_frozen_is_foreign(at->git_dir))
-        distrust(argv, env);
+        add_distrust_options(argv, env);
 }
 
 void git_environment_at(const char *git_dir, struct strv *env)
@@ -259,7 +263,7 @@ void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env
         strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
     git_environment(env);
     strv_pushf(env, "GIT_DIR=%s", at->git_dir);
-    name_common(at, argv, env);
+    add_common_folder(at, argv, env);
     if (at->work_tree)
         strv_pushf(env, "GIT_WORK_TREE=%s", at->tree ? "." : at->work_tree);
     if (at->index)
@@ -316,9 +320,9 @@ bool git_is_race(const char *words)
            strstr(words, "unable to create temporary file: No such file or directory");
 }
 
-/* Runs it and takes any exit status but 0 for a failure. */
-static int git_must(const struct git_place *at, const struct strv *args, struct buf *out,
-                    struct err *err)
+/* Runs git and fails unless the exit status is 0. */
+static int run_checked(const struct git_place *at, const struct strv *args, struct buf *out,
+                       struct err *err)
 {
     autobuf struct buf errout = BUF_INIT;
     int status;
@@ -329,7 +333,7 @@ static int git_must(const struct git_place *at, const struct strv *args, struct 
             buf_cut(out, out->len - 1);
         return 0;
     }
-    (void)git_failed(&errout, err);
+    (void)fail_with_message(&errout, err);
     return err_wrap(err, "git %s", args->v[0]);
 }
 
@@ -342,7 +346,7 @@ int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
     for (const char *s; (s = va_arg(ap, const char *));)
         strv_push(&args, s);
     va_end(ap);
-    return git_must(at, &args, out ? out : &unwanted, err);
+    return run_checked(at, &args, out ? out : &unwanted, err);
 }
 
 static int resolve_by_batch(const struct git_place *at, const char *name, struct buf *out,
@@ -363,7 +367,7 @@ static int resolve_by_process(const struct git_place *at, const char *name, stru
     if (git_try(at, &args, out, &errout, &status, err))
         return -1;
     if (status > 1)
-        return git_failed(&errout, err);
+        return fail_with_message(&errout, err);
     *ret_found = status == 0;
     while (out->len && out->s[out->len - 1] == '\n')
         buf_cut(out, out->len - 1);
@@ -404,14 +408,15 @@ int git_is_ancestor(const struct git_place *at, const char *ancestor, const char
     if (git_try(at, &args, NULL, &errout, &status, err))
         return -1;
     if (status > 1)
-        return git_failed(&errout, err);
+        return fail_with_message(&errout, err);
     *ret_yes = status == 0;
     return 0;
 }
 
-/* A git that was killed may have done it all the same, and someone else the very same. */
-static int is_moved(const struct git_place *at, const char *ref, const char *to, bool *ret_moved,
-                    struct err *err)
+/* Compares the ref with `to`: a killed git may have moved it all the same, or someone else may have
+ * made the same move. */
+static int check_moved(const struct git_place *at, const char *ref, const char *to, bool *ret_moved,
+                       struct err *err)
 {
     autobuf struct buf now = BUF_INIT;
     struct err why = {0};
@@ -421,34 +426,35 @@ static int is_moved(const struct git_place *at, const char *ref, const char *to,
     return 0;
 }
 
-/* Only a run writes these, and a run is one process: who holds such a lock for long has died. */
-static bool is_ours(const char *ref)
+/* Only a run writes these refs, and a run is one process. So the owner of an old lock on them has
+ * died. */
+static bool is_our_ref(const char *ref)
 {
     static const char refs[] = "refs/anabranch/", heads[] = "refs/heads/anabranch/";
     return strncmp(ref, refs, strlen(refs)) == 0 || strncmp(ref, heads, strlen(heads)) == 0;
 }
 
-/* What a git of ours that was killed leaves when it deletes a ref. */
-static bool break_packed_lock(const char *common, const struct buf *errout)
+/* A git of ours that is killed while it deletes a ref leaves this lock. */
+static bool remove_packed_lock(const char *common, const struct buf *errout)
 {
     autofree char *lock = mem_printf("%s/packed-refs.lock", common);
     return strstr(errout->s, "packed-refs.lock': File exists") &&
            dead_lock_remove(common, lock, 0, time_limit(LOCK_MS) / 2);
 }
 
-static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)
+static bool remove_dead_lock(const struct git_place *at, const char *ref, const struct buf *errout)
 {
     const char *common = at->common ? at->common : at->git_dir;
     autofree char *lock = mem_printf("%s/%s.lock", common, ref);
-    return (is_ours(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0) ||
-           break_packed_lock(common, errout);
+    return (is_our_ref(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0) ||
+           remove_packed_lock(common, errout);
 }
 
 static int update_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
                       const char *why, struct buf *errout, int *ret_status, struct err *err)
 {
     autostrv struct strv args = {0};
-    if (is_ours(ref))
+    if (is_our_ref(ref))
         strv_pushl(&args, "-c", "core.filesRefLockTimeout=1000", NULL);
     strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
     if (*to)
@@ -468,24 +474,23 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
         return -1;
     if (at->batch && *ret_moved)
         return 0;
-    /* Not moved: once more as a process of its own, which says why. */
-    for (bool broken = true; broken;) {
+    /* The batch did not move it. Try again with a separate process, which reports the reason. */
+    for (bool retry = true; retry;) {
         if (update_ref(at, ref, from, to, why, &errout, &status, err))
             return -1;
-        broken = status != 0 && break_lock(at, ref, &errout);
+        retry = status != 0 && remove_dead_lock(at, ref, &errout);
     }
     *ret_moved = status == 0;
-    /* "cannot lock ref ...: is at X but expected Y" and "reference already exists" are the answer
-     * that it has moved; all else is a failure. */
+    /* These messages say that the ref has moved; any other message is a failure. */
     if (status == 0)
         return 0;
     if (strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
         strstr(errout.s, "unable to resolve reference"))
-        return is_moved(at, ref, to, ret_moved, err);
-    return git_failed(&errout, err);
+        return check_moved(at, ref, to, ret_moved, err);
+    return fail_with_message(&errout, err);
 }
 
-/* While a `git gc` puts it among the packed ones, a ref may seem to be elsewhere for a moment. */
+/* While `git gc` packs a ref, it may seem to be at another commit for a moment: try again. */
 static int delete_ref(const struct git_place *at, const char *ref, const char *was, const char *why,
                       struct err *err)
 {
@@ -502,7 +507,7 @@ static int delete_ref(const struct git_place *at, const char *ref, const char *w
     return 0;
 }
 
-/* One that cannot be deleted keeps no other from it. */
+/* If one ref cannot be deleted, we still delete the others. */
 int git_delete_refs(const struct git_place *at, const struct strv *refs, const char *why,
                     struct err *err)
 {
@@ -537,7 +542,7 @@ static int commit_by_batch(struct git_batch *batch, const char *author, const ch
     return git_batch_write(batch, GIT_BATCH_COMMIT, &text, ret_commit, err);
 }
 
-/* Where it cannot be signed it is better made without than not at all. */
+/* If signing fails, an unsigned commit is better than none. */
 static bool commit_signed(const struct git_place *at, const char *author, const char *tree,
                           const char *const *parents, const char *message, struct buf *ret_commit)
 {
@@ -572,9 +577,9 @@ int git_commit_tree_by(const struct git_place *at, const char *author, const cha
     for (; *parents; parents++)
         strv_pushl(&args, "-p", *parents, NULL);
     size_t before = ret_commit->len;
-    if (git_must(at, &args, ret_commit, err))
+    if (run_checked(at, &args, ret_commit, err))
         return -1;
-    return ret_commit->len > before ? 0 : err_set(err, ERR_ENV, "git commit-tree said nothing");
+    return ret_commit->len > before ? 0 : err_set(err, ERR_ENV, "git commit-tree printed no id");
 }
 
 const char *git_short_name(const char *ref)

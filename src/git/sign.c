@@ -14,10 +14,10 @@ enum { SIGN_S = 5 };
 #define GPG_VARIABLE "ANABRANCH_SIGN_GPG"
 #define SSH_VARIABLE "ANABRANCH_SIGN_SSH"
 
-/* git's first words: "gpg --status-fd=2 -bsau KEY", "ssh-keygen -Y sign -n git ...". */
-static bool is_gpg(const char *word)
+/* True for gpg: git starts "gpg --status-fd=2 -bsau KEY" or "ssh-keygen -Y sign -n git ...". */
+static bool is_gpg(const char *first)
 {
-    return strncmp(word, "--status-fd", strlen("--status-fd")) == 0;
+    return strncmp(first, "--status-fd", strlen("--status-fd")) == 0;
 }
 
 bool sign_is_wanted(int argc, char **argv)
@@ -26,33 +26,34 @@ bool sign_is_wanted(int argc, char **argv)
                         (strcmp(argv[1], "-Y") == 0 && getenv(SSH_VARIABLE)));
 }
 
-/* The alarm outlives the change of programs. gpg leaves the agent's own prompt alone in batch mode,
- * so that is refused as well; ssh-keygen has no terminal here, and asks no other program. */
+/* The alarm survives exec. In batch mode gpg-agent could still prompt, so we refuse that too.
+ * ssh-keygen has no terminal here and starts no askpass program. */
 void sign_exec(char **argv)
 {
-    autostrv struct strv words = {0};
+    autostrv struct strv command = {0};
     bool gpg = is_gpg(argv[1]);
-    strv_push(&words, getenv(gpg ? GPG_VARIABLE : SSH_VARIABLE));
+    strv_push(&command, getenv(gpg ? GPG_VARIABLE : SSH_VARIABLE));
     if (gpg)
-        strv_pushl(&words, "--batch", "--no-tty", "--pinentry-mode=error", NULL);
+        strv_pushl(&command, "--batch", "--no-tty", "--pinentry-mode=error", NULL);
     for (char **word = argv + 1; *word; word++)
-        strv_push(&words, *word);
+        strv_push(&command, *word);
     (void)unsetenv("GPG_TTY");
-    (void)setenv("SSH_ASKPASS_REQUIRE", "never", 1); /* without it there is no terminal to ask at */
+    (void)setenv("SSH_ASKPASS_REQUIRE", "never", 1); /* and it has no terminal */
     (void)alarm(SIGN_S);
-    (void)execvp(words.v[0], words.v);
+    (void)execvp(command.v[0], command.v);
 }
 
-static const char *or_else(const char *program, const char *usual)
+static const char *program_or_default(const char *program, const char *default_program)
 {
-    return program ? program : usual;
+    return program ? program : default_program;
 }
 
-/* Only what we start meanwhile has them: an agent's environment stays as it is. */
+/* Only processes that we start until unset_variables() inherit these: an agent's environment stays
+ * unchanged. */
 static int set_variables(const struct git_core *core, struct err *err)
 {
-    return setenv(GPG_VARIABLE, or_else(core->sign_gpg, "gpg"), 1) < 0 ||
-                   setenv(SSH_VARIABLE, or_else(core->sign_ssh, "ssh-keygen"), 1) < 0
+    return setenv(GPG_VARIABLE, program_or_default(core->sign_gpg, "gpg"), 1) < 0 ||
+                   setenv(SSH_VARIABLE, program_or_default(core->sign_ssh, "ssh-keygen"), 1) < 0
                ? err_sys(err, "set the environment")
                : 0;
 }
@@ -63,7 +64,7 @@ static void unset_variables(void)
     (void)unsetenv(SSH_VARIABLE);
 }
 
-static void put_command(const struct sign *s, const char *tree, const char *const *parents,
+static void add_command(const struct sign *s, const char *tree, const char *const *parents,
                         const char *message, struct strv *args)
 {
     static const char *const keys[] = {"gpg.program", "gpg.openpgp.program", "gpg.ssh.program"};
@@ -76,21 +77,21 @@ static void put_command(const struct sign *s, const char *tree, const char *cons
         strv_pushl(args, "-p", *parents, NULL);
 }
 
-/* git's last line says what went wrong; the first is that of the program. */
+/* We report the first line: it is from the signing program. The last line is from git. */
 static int fail_signing(const struct buf *words, struct err *err)
 {
     return err_set(err, ERR_ENV, "%.*s", (int)strcspn(words->s, "\n"),
-                   words->len ? words->s : "git says nothing");
+                   words->len ? words->s : "git printed no message");
 }
 
 static const char *const author_names[] = {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL",
                                            "GIT_AUTHOR_DATE"};
-enum { AUTHOR_PARTS = 3 };
+enum { AUTHOR_FIELDS = 3 };
 
-/* Swaps variables with what is in `values`; NULL: not set. */
-static void swap_author(char *values[AUTHOR_PARTS])
+/* Swaps the variables with `values`; NULL: not set. */
+static void swap_author(char *values[AUTHOR_FIELDS])
 {
-    for (size_t i = 0; i < AUTHOR_PARTS; i++) {
+    for (size_t i = 0; i < AUTHOR_FIELDS; i++) {
         const char *now = getenv(author_names[i]);
         autofree char *value = values[i];
         values[i] = now ? mem_str(now) : NULL;
@@ -101,8 +102,8 @@ static void swap_author(char *values[AUTHOR_PARTS])
     }
 }
 
-/* "NAME <EMAIL> SECONDS ZONE"; git takes the seconds behind an @. */
-static bool split_author(const char *author, char *ret[AUTHOR_PARTS])
+/* Splits "NAME <EMAIL> SECONDS ZONE"; git accepts the seconds after an @. */
+static bool split_author(const char *author, char *ret[AUTHOR_FIELDS])
 {
     const char *less = author ? strrchr(author, '<') : NULL;
     const char *greater = less ? strchr(less, '>') : NULL;
@@ -122,20 +123,20 @@ static int run_git(struct sign *s, const struct git_place *at, const char *autho
                    struct err *err)
 {
     struct git_place without_tree = *at;
-    char *parts[AUTHOR_PARTS] = {0};
-    bool other = split_author(author, parts);
+    char *parts[AUTHOR_FIELDS] = {0};
+    bool has_author = split_author(author, parts);
     without_tree.tree = NULL;
     without_tree.work_tree = NULL;
-    if (other)
+    if (has_author)
         swap_author(parts);
     int rc =
         set_variables(s->core, err) || git_try(&without_tree, args, out, words, ret_status, err)
             ? -1
             : 0;
     unset_variables();
-    if (other)
+    if (has_author)
         swap_author(parts);
-    for (size_t i = 0; i < AUTHOR_PARTS; i++)
+    for (size_t i = 0; i < AUTHOR_FIELDS; i++)
         free(parts[i]);
     return rc;
 }
@@ -147,7 +148,7 @@ int sign_commit_tree(struct sign *s, const struct git_place *at, const char *aut
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, words = BUF_INIT;
     int status = 0;
-    put_command(s, tree, parents, message, &args);
+    add_command(s, tree, parents, message, &args);
     int rc = run_git(s, at, author, &args, &out, &words, &status, err);
     if (rc == 0 && (status != 0 || !out.len))
         rc = fail_signing(&words, err);

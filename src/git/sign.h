@@ -1,11 +1,10 @@
 /*
- * Signatures for the commits that we write, where commit.gpgsign asks for them. git makes them
- * (`git commit-tree -S`), by gpg or ssh-keygen, and nobody is ever prompted: git starts this
- * program in place of theirs, which starts them in a way that they cannot ask, and for a few
- * seconds at most. A key that needs a passphrase which no agent of the user's has is then a
- * failure.
+ * Signs the commits that we write, if commit.gpgsign asks for it. git signs them (`git commit-tree
+ * -S`) with gpg or ssh-keygen and never prompts the user: git starts anabranch in place of these
+ * programs, and we start them so that they cannot prompt, with a time limit of a few seconds. So
+ * signing fails if the key needs a passphrase and no gpg or ssh agent of the user holds it.
  *
- * The first failure ends it: later commits are not signed, and the caller says so.
+ * After the first failure we sign no more commits, and the caller reports that.
  */
 #ifndef GIT_SIGN_H
 #define GIT_SIGN_H
@@ -19,23 +18,23 @@ struct git_core;
 struct git_place;
 
 struct sign {
-    const struct git_core *core; /* what the settings say; outlives it */
+    const struct git_core *core; /* the settings; must outlive this struct */
     const char *self;            /* this program */
     bool on;
-    struct err failure; /* why it is not on any more; its code is 0 where it never was to be */
+    struct err failure; /* why signing was switched off; code 0: no failure */
 };
 
-/* Tries it with a commit of a tree. Sets `on`, or `failure`. */
+/* Tests signing with a commit of a tree. Sets `on`, or `failure`. */
 void sign_begin(struct sign *sign, const struct git_core *core, const char *self,
                 const struct git_place *at, const char *tree);
 
-/* As git_commit_tree_by(), signed. */
+/* Like git_commit_tree_by(), signed. */
 int sign_commit_tree(struct sign *sign, const struct git_place *at, const char *author,
                      const char *tree, const char *const *parents, const char *message,
                      struct buf *ret_commit, struct err *err);
 
-/* Whether git has started us in place of a program that signs, which then takes our place; returns
- * only where that fails, or false. */
+/* sign_is_wanted(): true if git has started us in place of a signing program. sign_exec() then
+ * replaces us with that program, and returns only on failure. */
 bool sign_is_wanted(int argc, char **argv);
 void sign_exec(char **argv);
 

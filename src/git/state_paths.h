@@ -46,7 +46,7 @@ char *run_file_path(const char *state_dir, const char *run, const char *name);
 char *attempt_path(const char *run_dir, const char *task, int attempt);
 char *attempt_file_path(const char *run_dir, const char *task, int attempt, const char *name);
 
-char *tip_ref_name(const char *run); /* the tip of a run: all that has landed in it */
+char *tip_ref_name(const char *run); /* the tip of a run: its landed commits */
 char *salvage_ref_name(const char *run, const char *task, int attempt);
 
 #endif

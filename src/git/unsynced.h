@@ -1,8 +1,8 @@
 /*
- * Work that we have saved, and that a power failure would still take. Whoever saves work notes it
- * here, and whoever removes a workspace, a branch or the like settles it before: one sync for all
- * that was noted until then, and none where nothing was. So no removal is on the disk before the
- * copy of what it removes.
+ * Saved work that a power failure could still destroy. Code that saves work notes it here. Code
+ * that removes a workspace, a branch or the like first calls unsynced_settle(): one sync for
+ * everything noted until then, and none if nothing was noted. So a removal never reaches the disk
+ * before the saved copy.
  */
 #ifndef GIT_UNSYNCED_H
 #define GIT_UNSYNCED_H
@@ -11,21 +11,21 @@
 
 #include <stdbool.h>
 
-/* A ref, an object or a bundle with work of others was written. */
+/* Notes that we wrote a ref, an object or a bundle that holds someone's work. */
 void unsynced_note(void);
 
-/* Whether there is something to settle. */
+/* True if something is noted and not yet synced. */
 bool unsynced_is_noted(void);
 
-/* Syncs the file system of the repository's folder, where something was noted since it was last
- * synced. On failure all stays noted. */
+/* If something was noted since the last sync, syncs the file system of the repository's folder. On
+ * failure the note stays. */
 int unsynced_settle(const char *common, struct err *err);
 
-/* The same in any case. */
+/* Syncs even if nothing was noted. */
 int unsynced_sync(const char *common, struct err *err);
 
-/* Whether the user has switched syncing off for git (core.fsync=none): then the calls above do
- * nothing. */
+/* If `allowed`, the user has switched off syncing for git (core.fsync=none), and the calls above
+ * sync nothing. */
 void unsynced_allow(bool allowed);
 
 #endif

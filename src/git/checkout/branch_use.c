@@ -32,7 +32,7 @@ static bool has_line(const char *text, const char *line)
     return false;
 }
 
-/* git notes a branch by its short name; where none was checked out, a commit. */
+/* git notes the short name of the branch, or a commit if HEAD was detached. */
 static bool is_bisected(const char *start, const char *ref)
 {
     return start && (strcmp(start, ref) == 0 || (strncmp(ref, heads, strlen(heads)) == 0 &&
@@ -60,7 +60,7 @@ static int open_dir(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The text of a file; NULL where there is no such file. */
+/* The text of a file; NULL if it is not a regular file. */
 static const char *read_file(int dir, const char *name, struct buf *text)
 {
     autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -84,25 +84,25 @@ static const char *read_line(int dir, const char *name, struct buf *text)
     return text->s;
 }
 
-static bool is_there(int dir, const char *name)
+static bool entry_exists(int dir, const char *name)
 {
     struct stat st;
     return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-struct texts {
+struct text_buffers {
     struct buf head, rebased, updated, bisect;
 };
 
-static void texts_done(struct texts *t)
+static void texts_done(struct text_buffers *t)
 {
     struct buf *const all[] = {&t->head, &t->rebased, &t->updated, &t->bisect};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         buf_done(all[i]);
 }
 
-/* Both folders of a rebase are opened in vain in most worktrees: two calls. */
-static void read_rebase(int dir, struct branch_signs *s, struct texts *t)
+/* Most worktrees have neither folder: then this costs two calls. */
+static void read_rebase(int dir, struct branch_signs *s, struct text_buffers *t)
 {
     autoclose int merge = open_dir(dir, "rebase-merge"), apply = open_dir(dir, "rebase-apply");
     if (merge >= 0) {
@@ -111,25 +111,25 @@ static void read_rebase(int dir, struct branch_signs *s, struct texts *t)
         s->updated = read_file(merge, "update-refs", &t->updated);
     }
     if (apply >= 0) {
-        s->am = is_there(apply, "applying");
+        s->am = entry_exists(apply, "applying");
         s->rebase = s->rebase || !s->am;
         if (!s->rebased)
             s->rebased = read_line(apply, "head-name", &t->rebased);
     }
 }
 
-static const char *lookup_at(int dir, const char *ref)
+static const char *find_in_worktree(int dir, const char *ref)
 {
     struct branch_signs s = {0};
-    own_cleanup(texts_done) struct texts t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+    own_cleanup(texts_done) struct text_buffers t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
     s.head = read_line(dir, "HEAD", &t.head);
     s.bisect = read_line(dir, "BISECT_START", &t.bisect);
     read_rebase(dir, &s, &t);
     if (is_head(s.head, ref)) {
-        s.merge = is_there(dir, "MERGE_HEAD");
-        s.pick = is_there(dir, "CHERRY_PICK_HEAD");
-        s.revert = is_there(dir, "REVERT_HEAD");
-        s.sequencer = is_there(dir, "sequencer");
+        s.merge = entry_exists(dir, "MERGE_HEAD");
+        s.pick = entry_exists(dir, "CHERRY_PICK_HEAD");
+        s.revert = entry_exists(dir, "REVERT_HEAD");
+        s.sequencer = entry_exists(dir, "sequencer");
     }
     return branch_operation(&s, ref);
 }
@@ -139,11 +139,11 @@ struct search {
     char *where;
 };
 
-static void search_in(struct search *s, const char *git_dir)
+static void search_folder(struct search *s, const char *git_dir)
 {
     autoclose int dir = open_dir(AT_FDCWD, git_dir);
     if (dir >= 0 && !s->operation)
-        s->operation = lookup_at(dir, s->ref);
+        s->operation = find_in_worktree(dir, s->ref);
     if (s->operation && !s->where)
         s->where = mem_str(git_dir);
 }
@@ -154,7 +154,7 @@ static int search_worktree(void *ctx, const char *dir, const char *name, struct 
     autofree char *git_dir = mem_printf("%s/%s", dir, name);
     (void)err;
     if (!s->ours || strncmp(name, s->ours, strlen(s->ours)) != 0)
-        search_in(s, git_dir);
+        search_folder(s, git_dir);
     return 0;
 }
 
@@ -163,7 +163,7 @@ int branch_use_find(const char *common, const char *ref, const char *ours,
 {
     struct search s = {.ref = ref, .ours = ours};
     autofree char *worktrees = mem_printf("%s/worktrees", common);
-    search_in(&s, common);
+    search_folder(&s, common);
     if (dirs_each(worktrees, search_worktree, &s, err)) {
         free(s.where);
         return -1;

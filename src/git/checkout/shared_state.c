@@ -12,16 +12,16 @@
 #include <unistd.h>
 
 enum {
-    CONTENT_MAX = 1 << 20, /* of what we keep */
-    REF_MAX = 64 << 10,    /* more is no ref ... */
-    TEXT_MAX = 64 << 20,   /* ... and no configuration: git would read it whole */
+    CONTENT_MAX = 1 << 20, /* of the contents that we keep */
+    REF_MAX = 64 << 10,    /* a larger file is not a ref ... */
+    TEXT_MAX = 64 << 20,   /* ... and not a configuration: git would read all of it */
     SETTLED_S = 2,
-    OWN_LEVEL = 2, /* of refs/anabranch/NAME */
+    OWN_LEVEL = 2, /* level of refs/anabranch/NAME */
 };
 
 static const char own_refs[] = "refs/anabranch/";
 
-/* Where things are; folders are gone through. */
+/* The files to check; folders are walked. */
 static const char *const roots[] = {
     "HEAD",    "config",          "config.worktree",         "hooks",
     "info",    "logs/refs/stash", "objects/info/alternates", "refs",
@@ -58,7 +58,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct git_entry *)a)->name, ((const struct git_entry *)b)->name);
 }
 
-static struct git_entry *find(const struct git_entry *entries, size_t n, const char *name)
+static struct git_entry *find_entry(const struct git_entry *entries, size_t n, const char *name)
 {
     struct git_entry key = {.name = (char *)name};
     return n ? bsearch(&key, entries, n, sizeof(*entries), by_name) : NULL;
@@ -72,7 +72,7 @@ static struct git_content content_of(const struct git_entry *e)
 
 struct git_content shared_state_get(const struct shared_state *state, const char *name)
 {
-    return content_of(find(state->entries.v, state->entries.n, name));
+    return content_of(find_entry(state->entries.v, state->entries.n, name));
 }
 
 static struct git_stamp stamp_of(const struct stat *st, const struct timespec *now)
@@ -91,26 +91,26 @@ static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
            clock_same(&was->mtime, &is->mtime) && clock_same(&was->ctime, &is->ctime);
 }
 
-struct lookup {
+struct snapshot {
     struct shared_state *state;
     struct timespec now;
     bool tables; /* refs are kept in tables */
     VEC(struct git_entry) entries;
     struct packed_refs packed;
     struct git_stamp packed_stamp;
-    bool packed_known; /* it is as it was */
+    bool packed_known; /* `packed` is not read: nothing changed */
     struct git_changes *changes;
 };
 
-/* git's own list for those who fetch without git, which each `git gc` writes anew, and that on its
- * way. */
+/* Files that git writes for clients that fetch over plain HTTP. Each `git gc` rewrites them, by way
+ * of info/refs_XXXXXX. */
 static bool is_servers_list(const char *name)
 {
     return strcmp(name, "info/refs") == 0 || str_begins(name, "info/refs_");
 }
 
-/* What a file is; false: nothing that is watched. */
-static bool part_of(const struct lookup *l, const char *name, enum git_part *ret)
+/* The part that a file belongs to; false: not checked. */
+static bool get_part(const struct snapshot *l, const char *name, enum git_part *ret)
 {
     *ret = GIT_PART_FILE;
     if (str_begins(name, "refs/"))
@@ -131,8 +131,7 @@ static bool part_of(const struct lookup *l, const char *name, enum git_part *ret
     return *ret != GIT_PART_HOOK || !str_ends(name, ".sample");
 }
 
-/* A ref of ours, or a folder of such, that is no matter to who watches: "refs/anabranch/modules".
- */
+/* True for our own refs, and folders of them, that nobody watches: "refs/anabranch/modules". */
 static bool is_own(const char *name)
 {
     static const char *const watched[] = {"salvage", "runs"};
@@ -165,7 +164,8 @@ static int read_link(const char *path, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Of what is too large, or no file, the time stands for the content. */
+/* For a symlink, reads its target. For a file that is too large, or no regular file, uses size and
+ * time instead of the content. */
 static int read_content(const FTSENT *e, struct buf *out, struct err *err)
 {
     const struct stat *st = e->fts_statp;
@@ -178,25 +178,25 @@ static int read_content(const FTSENT *e, struct buf *out, struct err *err)
     return 0;
 }
 
-/* Gone meanwhile, or not ours to read: then there is nothing to compare. */
-static bool is_no_matter(int errnum)
+/* The file has gone meanwhile or we may not read it: there is nothing to compare. */
+static bool is_ignored_error(int errnum)
 {
     return errnum == ENOENT || errnum == EACCES;
 }
 
-static int add_entry(struct lookup *l, const FTSENT *e, const char *name, struct err *err)
+static int add_entry(struct snapshot *l, const FTSENT *e, const char *name, struct err *err)
 {
-    struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name), now = {0};
+    struct git_entry *was = find_entry(l->state->entries.v, l->state->entries.n, name), now = {0};
     autobuf struct buf content = BUF_INIT;
     struct err why = {0};
-    if (!part_of(l, name, &now.part))
+    if (!get_part(l, name, &now.part))
         return 0;
     now.stamp = stamp_of(e->fts_statp, &l->now);
     now.mode = e->fts_statp->st_mode;
     if (was && is_known(&was->stamp, &now.stamp))
         buf_add(&content, was->s, was->len);
     else if (read_content(e, &content, &why))
-        return is_no_matter(why.errnum) ? 0 : err_set(err, why.code, "%s", why.msg);
+        return is_ignored_error(why.errnum) ? 0 : err_set(err, why.code, "%s", why.msg);
     if (now.part == GIT_PART_REF || now.part == GIT_PART_HEAD)
         buf_cut(&content, strcspn(content.s, "\n"));
     now.len = content.len;
@@ -206,25 +206,25 @@ static int add_entry(struct lookup *l, const FTSENT *e, const char *name, struct
     return 0;
 }
 
-/* Whether git would wait for it, or read it without an end. */
-static bool is_odd(const struct lookup *l, const FTSENT *e, const char *name)
+/* True if git would wait for it or read it without an end. */
+static bool is_odd(const struct snapshot *l, const FTSENT *e, const char *name)
 {
     enum git_part part;
     struct stat st = *e->fts_statp;
-    if (!part_of(l, name, &part) || (S_ISLNK(st.st_mode) && stat(e->fts_accpath, &st) < 0))
+    if (!get_part(l, name, &part) || (S_ISLNK(st.st_mode) && stat(e->fts_accpath, &st) < 0))
         return false;
     off_t max = part == GIT_PART_REF || part == GIT_PART_HEAD ? REF_MAX : TEXT_MAX;
     bool large = st.st_size > max && part != GIT_PART_HOOK && part != GIT_PART_STASH;
     return !S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || large);
 }
 
-/* What a file was, as far as we know all of it. */
-static bool was_whole(const struct git_entry *was)
+/* True if the last snapshot holds all of a file. */
+static bool has_whole_content(const struct git_entry *was)
 {
     return was && S_ISREG(was->mode) && was->stamp.size <= CONTENT_MAX;
 }
 
-static int put_back(const char *path, const struct git_entry *was, struct err *err)
+static int restore_file(const char *path, const struct git_entry *was, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     buf_add(&text, was->s, was->len);
@@ -236,13 +236,13 @@ static int put_back(const char *path, const struct git_entry *was, struct err *e
                : 0;
 }
 
-/* An entry that was odd is what it was before. */
-static int keep_entry(struct lookup *l, const char *path, const struct git_entry *was,
-                      struct err *err)
+/* Restores the file of an odd entry and keeps the entry. */
+static int restore_entry(struct snapshot *l, const char *path, const struct git_entry *was,
+                         struct err *err)
 {
     struct git_entry now = *was;
     struct stat st;
-    if (put_back(path, was, err))
+    if (restore_file(path, was, err))
         return -1;
     if (lstat(path, &st) < 0)
         return err_sys(err, "look at '%s'", path);
@@ -253,17 +253,17 @@ static int keep_entry(struct lookup *l, const char *path, const struct git_entry
     return 0;
 }
 
-static int remove_odd(struct lookup *l, const FTSENT *e, const char *name, struct err *err)
+static int remove_odd(struct snapshot *l, const FTSENT *e, const char *name, struct err *err)
 {
-    const struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name);
+    const struct git_entry *was = find_entry(l->state->entries.v, l->state->entries.n, name);
     if (unlink(e->fts_path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", e->fts_path);
     if (l->changes)
         strv_push(&l->changes->odd, name);
-    return was_whole(was) ? keep_entry(l, e->fts_path, was, err) : 0;
+    return has_whole_content(was) ? restore_entry(l, e->fts_path, was, err) : 0;
 }
 
-static int take(struct lookup *l, FTS *fts, FTSENT *e, struct err *err)
+static int visit_file(struct snapshot *l, FTS *fts, FTSENT *e, struct err *err)
 {
     const char *name = e->fts_path + strlen(l->state->common) + 1;
     switch (e->fts_info) {
@@ -277,13 +277,13 @@ static int take(struct lookup *l, FTS *fts, FTSENT *e, struct err *err)
     case FTS_ERR:
     case FTS_NS:
         errno = e->fts_errno;
-        return is_no_matter(errno) ? 0 : err_sys(err, "look at '%s'", e->fts_path);
+        return is_ignored_error(errno) ? 0 : err_sys(err, "look at '%s'", e->fts_path);
     default:
         return is_odd(l, e, name) ? remove_odd(l, e, name, err) : add_entry(l, e, name, err);
     }
 }
 
-static int walk(struct lookup *l, struct err *err)
+static int walk(struct snapshot *l, struct err *err)
 {
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
@@ -291,7 +291,7 @@ static int walk(struct lookup *l, struct err *err)
     FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int rc = fts ? 0 : err_sys(err, "look into '%s'", l->state->common);
     for (FTSENT *e; rc == 0 && (e = fts_read(fts));)
-        rc = take(l, fts, e, err);
+        rc = visit_file(l, fts, e, err);
     if (fts)
         (void)fts_close(fts);
     for (size_t i = 0; i < ROOTS; i++)
@@ -301,7 +301,7 @@ static int walk(struct lookup *l, struct err *err)
     return rc;
 }
 
-static int ask_git(const struct lookup *l, struct buf *out, struct err *err)
+static int ask_git(const struct snapshot *l, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = l->state->common};
     autostrv struct strv args = {0};
@@ -322,8 +322,8 @@ static bool uses_tables(const struct shared_state *state)
     return access(path, F_OK) == 0;
 }
 
-/* Packed refs that are no file are written anew, as they were. */
-static int mend_packed(struct lookup *l, const char *path, struct err *err)
+/* If packed-refs is not a regular file, replaces it with its last content. */
+static int repair_packed(struct snapshot *l, const char *path, struct err *err)
 {
     const struct packed_refs *was = &l->state->packed;
     autobuf struct buf text = BUF_INIT;
@@ -340,14 +340,14 @@ static int mend_packed(struct lookup *l, const char *path, struct err *err)
     return text.len ? file_create(path, text.s, text.len, err) : 0;
 }
 
-/* One file tells whether they are as they were. */
-static int lookup_at_packed(struct lookup *l, struct err *err)
+/* The stat data of one file shows if packed refs have changed. */
+static int read_packed(struct snapshot *l, struct err *err)
 {
     const char *name = l->tables ? "reftable/tables.list" : "packed-refs";
     autofree char *path = mem_printf("%s/%s", l->state->common, name);
     autobuf struct buf text = BUF_INIT;
     struct stat st = {0};
-    if (mend_packed(l, path, err))
+    if (repair_packed(l, path, err))
         return -1;
     if (stat(path, &st) < 0 && errno != ENOENT)
         return err_sys(err, "look at '%s'", path);
@@ -361,14 +361,14 @@ static int lookup_at_packed(struct lookup *l, struct err *err)
     return 0;
 }
 
-static struct git_content keep(struct arena *a, struct git_content c)
+static struct git_content copy_content(struct arena *a, struct git_content c)
 {
     if (c.s)
         c.s = arena_dup(a, c.s, c.len);
     return c;
 }
 
-static void add_change(struct lookup *l, enum git_part part, const char *name,
+static void add_change(struct snapshot *l, enum git_part part, const char *name,
                        struct git_content from, struct git_content to)
 {
     struct arena *a = &l->changes->arena;
@@ -377,7 +377,8 @@ static void add_change(struct lookup *l, enum git_part part, const char *name,
         return;
     if (from.s || to.s)
         vec_push(&l->changes->list,
-                 (struct git_change){part, arena_str(a, name), keep(a, from), keep(a, to)});
+                 (struct git_change){part, arena_str(a, name), copy_content(a, from),
+                                     copy_content(a, to)});
 }
 
 static struct git_content packed_content(const struct packed_refs *p, const char *name)
@@ -386,8 +387,8 @@ static struct git_content packed_content(const struct packed_refs *p, const char
     return (struct git_content){.s = value, .len = value ? strlen(value) : 0};
 }
 
-/* `either` is the one of the two that is there, or any. */
-static void compare_entry(struct lookup *l, const struct git_entry *either,
+/* `either` is `was` or `is`, and never NULL. */
+static void compare_entry(struct snapshot *l, const struct git_entry *either,
                           const struct git_entry *was, const struct git_entry *is)
 {
     struct git_content from = content_of(was), to = content_of(is);
@@ -399,20 +400,20 @@ static void compare_entry(struct lookup *l, const struct git_entry *either,
     add_change(l, either->part, either->name, from, to);
 }
 
-/* A ref that is, or was, a file as well has been compared as one. */
+/* Skips refs that are or were files: compare_entry() has compared these. */
 static void compare_packed(void *ctx, const char *name, const char *from, const char *to)
 {
-    struct lookup *l = ctx;
+    struct snapshot *l = ctx;
     bool head = strcmp(name, "HEAD") == 0;
-    if (is_own(name) || find(l->state->entries.v, l->state->entries.n, name) ||
-        find(l->entries.v, l->entries.n, name))
+    if (is_own(name) || find_entry(l->state->entries.v, l->state->entries.n, name) ||
+        find_entry(l->entries.v, l->entries.n, name))
         return;
     add_change(l, head ? GIT_PART_HEAD : GIT_PART_REF, name,
                (struct git_content){.s = from, .len = from ? strlen(from) : 0},
                (struct git_content){.s = to, .len = to ? strlen(to) : 0});
 }
 
-static void compare(struct lookup *l)
+static void compare(struct snapshot *l)
 {
     const struct shared_state *s = l->state;
     for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
@@ -429,7 +430,7 @@ static void compare(struct lookup *l)
         packed_refs_compare(&s->packed, &l->packed, compare_packed, l);
 }
 
-static void checkout_repair(struct lookup *l)
+static void replace_snapshot(struct snapshot *l)
 {
     struct shared_state *s = l->state;
     free_entries(s->entries.v, s->entries.n);
@@ -444,38 +445,38 @@ static void checkout_repair(struct lookup *l)
     s->packed = l->packed;
 }
 
-static int look(struct shared_state *state, struct git_changes *changes, struct err *err)
+static int check(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
-    struct lookup l = {.state = state,
-                       .changes = changes,
-                       .packed = PACKED_REFS_INIT,
-                       .tables = uses_tables(state)};
+    struct snapshot l = {.state = state,
+                         .changes = changes,
+                         .packed = PACKED_REFS_INIT,
+                         .tables = uses_tables(state)};
     if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
         return err_sys(err, "read the clock");
-    /* In this order, as git does it: a ref is packed first, and its file goes then. */
-    if (walk(&l, err) || lookup_at_packed(&l, err)) {
+    /* Read files first, then packed refs: git first packs a ref, then deletes its file. */
+    if (walk(&l, err) || read_packed(&l, err)) {
         free_entries(l.entries.v, l.entries.n);
         packed_refs_done(&l.packed);
         return -1;
     }
     if (changes)
         compare(&l);
-    checkout_repair(&l);
+    replace_snapshot(&l);
     return 0;
 }
 
 void shared_state_note_ref(struct shared_state *state, const char *ref, const char *commit)
 {
-    struct git_entry *e = find(state->entries.v, state->entries.n, ref);
-    size_t n = state->entries.n, at = n;
+    struct git_entry *e = find_entry(state->entries.v, state->entries.n, ref);
+    size_t n = state->entries.n, i = n;
     if (state->tables)
         return;
     if (!e) {
         vec_push(&state->entries, (struct git_entry){0});
-        while (at && strcmp(state->entries.v[at - 1].name, ref) > 0)
-            at--;
-        e = &state->entries.v[at];
-        memmove(e + 1, e, (n - at) * sizeof(*e));
+        while (i && strcmp(state->entries.v[i - 1].name, ref) > 0)
+            i--;
+        e = &state->entries.v[i];
+        memmove(e + 1, e, (n - i) * sizeof(*e));
         *e = (struct git_entry){.part = GIT_PART_REF, .name = mem_str(ref)};
     }
     free(e->s);
@@ -486,13 +487,13 @@ void shared_state_note_ref(struct shared_state *state, const char *ref, const ch
 
 int shared_state_look(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
-    return look(state, changes, err);
+    return check(state, changes, err);
 }
 
 int shared_state_open(struct shared_state *state, const char *common, struct err *err)
 {
     *state = (struct shared_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
-    if (look(state, NULL, err) == 0)
+    if (check(state, NULL, err) == 0)
         return 0;
     shared_state_close(state);
     return -1;

@@ -30,16 +30,16 @@ void staged_close(struct staged *s)
     *s = (struct staged){.first = BUF_INIT};
 }
 
-/* The index as it is now. */
-struct content {
+/* The current index. */
+struct index_state {
     struct stat index;
-    struct buf root; /* its tree; empty: not known */
+    struct buf root; /* its tree; empty: unknown */
     struct strv unseen, lines;
-    struct map ids; /* of the entries that are asked about, by path */
+    struct map ids; /* current ids of the paths that were staged, by path */
     struct arena arena;
 };
 
-static void content_done(struct content *c)
+static void index_state_done(struct index_state *c)
 {
     buf_done(&c->root);
     strv_done(&c->unseen);
@@ -65,8 +65,8 @@ static void add_hex(const unsigned char *id, size_t len, struct buf *out)
         buf_addf(out, "%02x", id[i]);
 }
 
-/* Of what was staged before we need to know what it is now. */
-static void note_entry(const struct git_index_entry *e, size_t id_len, struct content *c)
+/* We need the current id of each path that was staged before. */
+static void note_entry(const struct git_index_entry *e, size_t id_len, struct index_state *c)
 {
     const char *slot = map_get(&c->ids, e->path, strlen(e->path));
     autobuf struct buf id = BUF_INIT;
@@ -79,7 +79,7 @@ static void note_entry(const struct git_index_entry *e, size_t id_len, struct co
                   arena_str(&c->arena, id.s));
 }
 
-static int read_index(const struct staged *s, struct content *c, struct err *err)
+static int read_index(const struct staged *s, struct index_state *c, struct err *err)
 {
     autofree char *path = index_path(s);
     autogitindex struct git_index x;
@@ -100,7 +100,8 @@ static int read_index(const struct staged *s, struct content *c, struct err *err
     return 0;
 }
 
-/* "refs/heads/main" or a commit, of this work tree's own HEAD; empty where it cannot be read. */
+/* Appends "refs/heads/main" or a commit, from the HEAD of this work tree; nothing if it cannot be
+ * read. */
 static void read_head(const struct staged *s, struct buf *out)
 {
     static const char ref[] = "ref: ";
@@ -115,7 +116,8 @@ static void read_head(const struct staged *s, struct buf *out)
     buf_add(out, name, strcspn(name, "\n"));
 }
 
-static int is_clean(const struct staged *s, const struct content *c, bool *ret_yes, struct err *err)
+static int is_clean(const struct staged *s, const struct index_state *c, bool *ret_yes,
+                    struct err *err)
 {
     autobuf struct buf head = BUF_INIT, tree = BUF_INIT;
     bool found = false;
@@ -130,21 +132,22 @@ static int is_clean(const struct staged *s, const struct content *c, bool *ret_y
     return 0;
 }
 
-/* ":MODE MODE ID ID STATUS" and the path, each with a NUL behind it. */
-static int read_lines(const struct staged *s, struct content *c, struct err *err)
+/* Parses ":MODE MODE ID ID STATUS" and the path. A NUL follows each. */
+static int read_lines(const struct staged *s, struct index_state *c, struct err *err)
 {
     struct git_place at = {.git_dir = s->repo->git_dir, .common = s->repo->common};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     autostrv struct strv args = {0};
-    bool clean;
+    bool no_changes;
     int status;
-    if (is_clean(s, c, &clean, err) || clean)
-        return clean ? 0 : -1;
+    if (is_clean(s, c, &no_changes, err) || no_changes)
+        return no_changes ? 0 : -1;
     strv_pushl(&args, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames",
                "--ignore-submodules=none", "HEAD", "--", NULL);
     if (git_try(&at, &args, &out, &errout, &status, err))
         return -1;
-    if (status) /* a branch without a commit: all is staged, and nothing can be compared */
+    if (status) /* a branch without a commit: everything is staged, and there is nothing to compare
+                 * with */
         return 0;
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1)
         strv_push(&c->lines, *p == ':' ? p + 1 : p);
@@ -157,15 +160,15 @@ static void map_lines(const struct strv *lines, struct map *ret)
         (void)map_put(ret, lines->v[i + 1], strlen(lines->v[i + 1]), lines->v[i]);
 }
 
-/* The fourth word of a line: what is staged. */
-static const char *id_of(const char *line)
+/* The fourth word of a line: the id of the staged content. */
+static const char *get_staged_id(const char *line)
 {
     for (int i = 0; i < 3; i++)
         line += strcspn(line, " ") + 1;
     return line;
 }
 
-static void compare_lines(const struct strv *was, const struct content *c,
+static void compare_lines(const struct strv *was, const struct index_state *c,
                           struct staged_change *ret)
 {
     automap struct map before = {0}, now = {0};
@@ -175,18 +178,18 @@ static void compare_lines(const struct strv *was, const struct content *c,
         const char *path = c->lines.v[i + 1], *line = map_get(&before, path, strlen(path));
         if (!line)
             strv_push(&ret->staged, path);
-        else if (strcmp(id_of(line), id_of(c->lines.v[i])) != 0)
+        else if (strcmp(get_staged_id(line), get_staged_id(c->lines.v[i])) != 0)
             strv_push(&ret->unstaged, path);
     }
     for (size_t i = 0; i + 1 < was->n; i += 2) {
         const char *path = was->v[i + 1], *id = map_get(&c->ids, path, strlen(path));
-        bool committed = id && *id && strncmp(id_of(was->v[i]), id, strlen(id)) == 0;
+        bool committed = id && *id && strncmp(get_staged_id(was->v[i]), id, strlen(id)) == 0;
         if (!map_get(&now, path, strlen(path)) && !committed)
             strv_push(&ret->unstaged, path);
     }
 }
 
-/* Both are sorted. */
+/* Both lists are sorted. */
 static void compare_unseen(const struct strv *was, const struct strv *is, struct strv *ret)
 {
     for (size_t i = 0, k = 0; k < is->n; k++) {
@@ -197,7 +200,7 @@ static void compare_unseen(const struct strv *was, const struct strv *is, struct
     }
 }
 
-static void checkout_repair(struct staged *s, struct content *c)
+static void replace_snapshot(struct staged *s, struct index_state *c)
 {
     strv_done(&s->lines);
     strv_done(&s->unseen);
@@ -207,16 +210,16 @@ static void checkout_repair(struct staged *s, struct content *c)
     c->lines = c->unseen = (struct strv){0};
 }
 
-static int look(struct staged *s, struct staged_change *ret, struct err *err)
+static int check(struct staged *s, struct staged_change *ret, struct err *err)
 {
-    own_cleanup(content_done) struct content c = {.root = BUF_INIT};
+    own_cleanup(index_state_done) struct index_state c = {.root = BUF_INIT};
     if (read_index(s, &c, err) || read_lines(s, &c, err))
         return -1;
     if (ret) {
         compare_lines(&s->lines, &c, ret);
         compare_unseen(&s->unseen, &c.unseen, &ret->unseen);
     }
-    checkout_repair(s, &c);
+    replace_snapshot(s, &c);
     return 0;
 }
 
@@ -224,7 +227,7 @@ int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch 
                 size_t id_len, struct err *err)
 {
     *s = (struct staged){.repo = repo, .batch = batch, .id_len = id_len, .first = BUF_INIT};
-    if (look(s, NULL, err))
+    if (check(s, NULL, err))
         return -1;
     autofree char *path = index_path(s);
     bool keep = s->lines.n && s->index.st_size <= STAGED_INDEX_MAX;
@@ -235,5 +238,5 @@ int staged_look(struct staged *s, struct staged_change *ret, struct err *err)
 {
     autofree char *path = index_path(s);
     struct stat now = stat_of(path);
-    return git_index_is_same(&s->index, &now) ? 0 : look(s, ret, err);
+    return git_index_is_same(&s->index, &now) ? 0 : check(s, ret, err);
 }

@@ -1,9 +1,9 @@
 /*
- * struct staged: what is staged in the index of the user's checkout, and which files git was told
- * not to look at there (assume-unchanged, skip-worktree), as of the last look.
+ * struct staged: a snapshot of what is staged in the index of the user's checkout, and of the files
+ * that git does not check there (assume-unchanged, skip-worktree).
  *
- * A look reads the index if it is another file than it was. git is asked, one process, only where
- * the index has another tree than HEAD: then something is staged.
+ * A check reads the index if the file has changed. It asks git (one process) only if the index has
+ * another tree than HEAD: then something is staged.
  */
 #ifndef GIT_CHECKOUT_STAGED_H
 #define GIT_CHECKOUT_STAGED_H
@@ -20,28 +20,28 @@ struct staged {
     struct git_batch *batch;
     size_t id_len;
     struct stat index;
-    struct strv lines;  /* "MODE MODE ID ID STATUS" and, behind each, its path */
+    struct strv lines;  /* "MODE MODE ID ID STATUS", each followed by its path */
     struct strv unseen; /* sorted */
-    struct buf first;   /* the index of the first look, where something was staged then */
+    struct buf first;   /* the index at the first check, if something was staged then */
 };
 
-enum { STAGED_INDEX_MAX = 8 << 20 }; /* so large an index is kept, and no larger one */
+enum { STAGED_INDEX_MAX = 8 << 20 }; /* we keep an index of at most this size */
 
 struct staged_change {
-    struct strv staged;   /* paths that are staged, and were not */
-    struct strv unstaged; /* that were, and are not so any more, nor committed */
-    struct strv unseen;   /* that git does not look at any more */
+    struct strv staged;   /* newly staged paths */
+    struct strv unstaged; /* no longer staged as they were, and not committed */
+    struct strv unseen;   /* paths that git no longer checks */
 };
 void staged_change_done(struct staged_change *change);
 #define autostagedchange own_cleanup(staged_change_done)
 
-/* Takes the first look. The repository and the batch, of the same one, must outlive it. id_len is
- * that of an id in hexadecimal digits. */
+/* Makes the first snapshot. The repository and the batch, which belong together, must outlive it.
+ * id_len is the length of an id in hexadecimal digits. */
 int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch *batch,
                 size_t id_len, struct err *err);
 void staged_close(struct staged *s);
 
-/* Looks again, and fills `ret`; NULL: nobody wants to know. */
+/* Makes a new snapshot and returns the changes in `ret`, which may be NULL. */
 int staged_look(struct staged *s, struct staged_change *ret, struct err *err);
 
 #endif

@@ -64,32 +64,32 @@ struct item {
     bool folder;
 };
 
-/* A folder that we are in. */
+/* A folder on the current path. */
 struct frame {
     int fd;
-    size_t path_len; /* of its path, with a slash behind it */
+    size_t path_len; /* of its path, with the slash */
     VEC(struct item) items;
-    size_t at;
+    size_t next_item;
 };
 
-/* The index and the folders are gone through together, in git's order of paths. */
+/* We walk the index and the folders together, in git's order of paths. */
 struct walk {
     const struct untracked *before;
     struct timespec began;
     int root;
     struct git_index index;
     struct git_index_entry entry;
-    bool more; /* there is an entry */
+    bool has_entry; /* `entry` is valid */
     struct buf path;
     struct frame stack[DEPTH_MAX];
     size_t depth;
-    size_t folder_depth; /* of the folder without tracked files that we are in; 0: in none */
-    size_t folder_start; /* what was found before it */
+    size_t folder_depth; /* depth of the folder without tracked files that we are in; 0: none */
+    size_t folder_start; /* number of files found before it */
     untracked_files files;
     struct strv full;
 };
 
-/* A folder comes where its path with a slash does. */
+/* Sorts a folder as if its name ended with a slash. */
 static int compare_items(const void *a, const void *b)
 {
     const struct item *ia = a, *ib = b;
@@ -138,7 +138,7 @@ static void leave_folder(struct walk *w)
         w->folder_depth = 0;
 }
 
-/* One that we may not read, or that has gone meanwhile, is as good as empty. */
+/* A folder that we may not read, or that has gone meanwhile, counts as empty. */
 static bool enter_folder(struct walk *w, int parent, const char *name)
 {
     if (w->depth == DEPTH_MAX)
@@ -166,8 +166,8 @@ static void add_file(struct walk *w, const char *path, const struct stat *st)
                                                 .in_folder = w->folder_depth > 0});
 }
 
-/* Of a folder with too many files in it we look at those that we know. */
-static void lookup_at_known(struct walk *w, const char *folder)
+/* In a folder with too many files we check only the files of the last snapshot. */
+static void add_known_files(struct walk *w, const char *folder)
 {
     const untracked_files *known = &w->before->files;
     strv_push(&w->full, folder);
@@ -181,7 +181,8 @@ static void lookup_at_known(struct walk *w, const char *folder)
     }
 }
 
-/* At the first look the first ones are those that we know from then on. */
+/* Stops reading a folder with too many files. At the first check we keep the files found so far;
+ * from then on we check only these. */
 static void give_up_folder(struct walk *w)
 {
     size_t depth = w->folder_depth;
@@ -194,10 +195,10 @@ static void give_up_folder(struct walk *w)
     }
     while (w->files.n > w->folder_start)
         free_file(&w->files.v[--w->files.n]);
-    lookup_at_known(w, folder);
+    add_known_files(w, folder);
 }
 
-static void take_file(struct walk *w, const struct frame *f, const char *name)
+static void visit_file(struct walk *w, const struct frame *f, const char *name)
 {
     struct stat st;
     if (w->files.n >= UNTRACKED_FILES_MAX || has_path(&w->before->skipped, w->path.s) ||
@@ -208,13 +209,13 @@ static void take_file(struct walk *w, const struct frame *f, const char *name)
         give_up_folder(w);
 }
 
-static void take_folder(struct walk *w, const struct frame *f, const char *name)
+static void visit_folder(struct walk *w, const struct frame *f, const char *name)
 {
-    bool tracked = w->more && str_begins(w->entry.path, w->path.s);
+    bool tracked = w->has_entry && str_begins(w->entry.path, w->path.s);
     if (has_path(&w->before->skipped, w->path.s))
         return;
     if (!tracked && has_path(&w->before->full, w->path.s)) {
-        lookup_at_known(w, w->path.s);
+        add_known_files(w, w->path.s);
         return;
     }
     if (!enter_folder(w, f->fd, name) || tracked || w->folder_depth)
@@ -223,29 +224,30 @@ static void take_folder(struct walk *w, const struct frame *f, const char *name)
     w->folder_start = w->files.n;
 }
 
-/* A submodule's entry comes before what is in its folder. */
-static bool pass_entries(struct walk *w, const char *name_end)
+/* Skips the index entries before the current path. Returns true if the current path is a submodule:
+ * its entry sorts before the contents of its folder. */
+static bool skip_entries(struct walk *w, const char *name_end)
 {
     bool is_module = false;
-    while (w->more && strcmp(w->entry.path, w->path.s) < 0) {
+    while (w->has_entry && strcmp(w->entry.path, w->path.s) < 0) {
         size_t len = (size_t)(name_end - w->path.s);
         is_module = (w->entry.mode & GIT_INDEX_KIND) == GIT_INDEX_SUBMODULE &&
                     strlen(w->entry.path) == len && strncmp(w->entry.path, w->path.s, len) == 0;
-        w->more = git_index_next(&w->index, &w->entry);
+        w->has_entry = git_index_next(&w->index, &w->entry);
     }
     return is_module;
 }
 
-static void take_item(struct walk *w, struct frame *f)
+static void visit_item(struct walk *w, struct frame *f)
 {
-    const struct item item = f->items.v[f->at++];
+    const struct item item = f->items.v[f->next_item++];
     buf_cut(&w->path, f->path_len);
     buf_addf(&w->path, "%s%s", item.name, item.folder ? "/" : "");
-    bool is_module = pass_entries(w, w->path.s + f->path_len + strlen(item.name));
+    bool is_module = skip_entries(w, w->path.s + f->path_len + strlen(item.name));
     if (item.folder && !is_module)
-        take_folder(w, f, item.name);
-    else if (!item.folder && !(w->more && strcmp(w->entry.path, w->path.s) == 0))
-        take_file(w, f, item.name);
+        visit_folder(w, f, item.name);
+    else if (!item.folder && !(w->has_entry && strcmp(w->entry.path, w->path.s) == 0))
+        visit_file(w, f, item.name);
 }
 
 static void walk_done(struct walk *w)
@@ -269,7 +271,7 @@ static int walk_open(struct walk *w, const char *root, const char *index, size_t
         return err_sys(err, "open '%s'", root);
     if (git_index_open(&w->index, index, id_len, err))
         return -1;
-    w->more = git_index_next(&w->index, &w->entry);
+    w->has_entry = git_index_next(&w->index, &w->entry);
     return enter_folder(w, w->root, ".") ? 0 : err_sys(err, "look into '%s'", root);
 }
 
@@ -280,18 +282,18 @@ static int walk_all(struct walk *w, const char *root, const char *index, size_t 
         return -1;
     while (w->depth) {
         struct frame *f = &w->stack[w->depth - 1];
-        if (f->at < f->items.n)
-            take_item(w, f);
+        if (f->next_item < f->items.n)
+            visit_item(w, f);
         else
             leave_folder(w);
     }
-    while (w->more)
-        w->more = git_index_next(&w->index, &w->entry);
+    while (w->has_entry)
+        w->has_entry = git_index_next(&w->index, &w->entry);
     return w->index.good ? 0
                          : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
 
-static void checkout_repair(struct untracked *u, struct walk *w)
+static void replace_snapshot(struct untracked *u, struct walk *w)
 {
     free_files(&u->files);
     strv_done(&u->full);
@@ -305,7 +307,7 @@ static void checkout_repair(struct untracked *u, struct walk *w)
     w->full = (struct strv){0};
 }
 
-/* Only what has not been swapped for something else since its stat data was read. */
+/* Fails if the file was replaced since we read its stat data. */
 static bool read_content(int root, const struct untracked_file *f, struct buf *out)
 {
     struct stat st;
@@ -322,26 +324,26 @@ static bool read_content(int root, const struct untracked_file *f, struct buf *o
     return n == 0 && out->len == (size_t)f->size;
 }
 
-/* Those beside tracked files first: they are the ones that people write. */
+/* Files in folders with tracked files come first: people write these. */
 static void keep_contents(struct untracked *u, int root)
 {
-    size_t bytes = 0, kept = 0;
+    size_t bytes = 0, kept_files = 0;
     for (int in_folder = 0; in_folder < 2; in_folder++) {
-        for (size_t i = 0; i < u->files.n && kept < UNTRACKED_KEPT_FILES_MAX; i++) {
+        for (size_t i = 0; i < u->files.n && kept_files < UNTRACKED_KEPT_FILES_MAX; i++) {
             struct untracked_file *f = &u->files.v[i];
             autobuf struct buf content = BUF_INIT;
             if (f->in_folder != in_folder || bytes + (size_t)f->size > UNTRACKED_KEPT_ALL_MAX ||
                 !read_content(root, f, &content))
                 continue;
             bytes += content.len;
-            kept++;
+            kept_files++;
             f->len = content.len;
             f->content = buf_steal(&content);
         }
     }
 }
 
-/* By more than a tick of the file system's clock. */
+/* True if `a` is earlier by more than a tick of the file system's clock. */
 static bool is_before(const struct timespec *a, const struct timespec *b)
 {
     enum { TICK_NS = 20000000 };
@@ -378,7 +380,7 @@ static void add_change(struct untracked_changes *changes, const struct untracked
         vec_push(&changes->list, (struct untracked_change){copy_file(was), copy_file(is)});
 }
 
-/* What the first look kept of a file goes on to the next one. */
+/* The new snapshot inherits the content that the first check kept. */
 static void compare_pair(const struct walk *w, struct untracked_file *was,
                          struct untracked_file *is, struct untracked_changes *changes)
 {
@@ -399,14 +401,14 @@ static void compare_full(const struct untracked *u, const struct walk *w,
     }
 }
 
-/* A file that git tracks now has not gone, and one that it no longer tracks was not made. */
+/* A file that git now tracks is not deleted, and a file that git no longer tracks is not new. */
 static void compare_single(const struct untracked *u, const struct walk *w,
                            const struct untracked_file *was, const struct untracked_file *is,
                            struct untracked_changes *changes)
 {
     struct stat st;
-    bool there = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!there && (was || (is && !is_before(&is->ctime, &u->looked))))
+    bool exists = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!exists && (was || (is && !is_before(&is->ctime, &u->looked))))
         add_change(changes, was, is);
 }
 
@@ -435,7 +437,7 @@ int untracked_open(struct untracked *u, const char *root, const char *index, siz
     struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
     int rc = walk_all(&w, root, index, id_len, err);
     if (rc == 0) {
-        checkout_repair(u, &w);
+        replace_snapshot(u, &w);
         keep_contents(u, w.root);
     }
     walk_done(&w);
@@ -450,7 +452,7 @@ int untracked_look(struct untracked *u, struct untracked_changes *changes, struc
     int rc = walk_all(&w, u->root, u->index, u->id_len, err);
     if (rc == 0) {
         compare(u, &w, changes);
-        checkout_repair(u, &w);
+        replace_snapshot(u, &w);
     }
     walk_done(&w);
     return rc;

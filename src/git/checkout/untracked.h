@@ -1,14 +1,14 @@
 /*
- * struct untracked: the files of the user's work tree that git does not track, ignored ones too, as
- * of the last look; and the content of the small ones as of the first look, so that a file that is
- * overwritten or deleted can be had back.
+ * struct untracked: a snapshot of the files in the user's work tree that git does not track,
+ * including ignored ones. It keeps the content of small files from the first check, so that a file
+ * can be restored after it is overwritten or deleted.
  *
- * A look starts no process. It reads the names in each folder and the stat data of each file that
- * is not tracked. It is bounded: where a folder without tracked files has more than FOLDER_MAX
- * entries (node_modules), we see which of the first ones change or go, and not what is new there;
- * and FILES_MAX files are all that we look at.
+ * A check starts no process. It reads the names in each folder and the stat data of each untracked
+ * file. It is bounded: in a folder without tracked files that has more than FOLDER_MAX entries
+ * (node_modules) we notice when one of the first entries changes or goes, but no new entries. In
+ * all we check at most FILES_MAX files.
  *
- * Of another repository inside we do not look into .git.
+ * In another repository inside the work tree we skip .git.
  */
 #ifndef GIT_CHECKOUT_UNTRACKED_H
 #define GIT_CHECKOUT_UNTRACKED_H
@@ -30,13 +30,13 @@ enum {
 };
 
 struct untracked_file {
-    char *path; /* relative to the work tree; that of a folder has a slash behind it */
+    char *path; /* relative to the work tree; a slash ends the path of a folder */
     off_t size;
     ino_t ino;
     mode_t mode;
     struct timespec mtime, ctime;
-    bool in_folder; /* in which nothing is tracked */
-    char *content;  /* as of the first look; NULL: it was not kept, or the file is new since */
+    bool in_folder; /* its folder has no tracked files */
+    char *content;  /* at the first check; NULL: not kept, or the file is newer */
     size_t len;
 };
 
@@ -45,30 +45,30 @@ typedef VEC(struct untracked_file) untracked_files;
 struct untracked {
     char *root, *index;
     size_t id_len;
-    struct strv skipped;    /* files, and folders with a slash behind each, that are left out */
+    struct strv skipped;    /* ignored files, and folders with a slash at the end */
     untracked_files files;  /* sorted by path */
-    struct timespec looked; /* when the last look began */
-    struct strv full;       /* folders with too many entries, sorted, likewise */
+    struct timespec looked; /* when the last check began */
+    struct strv full;       /* folders with too many entries, with a slash at the end, sorted */
 };
 
 struct untracked_change {
-    struct untracked_file was, is; /* path is NULL in the one that does not exist */
+    struct untracked_file was, is; /* in the missing one, path is NULL */
 };
 
-/* What a look has found; the strings and contents are its own. */
+/* The changes found by a check; owns its strings and contents. */
 struct untracked_changes {
     VEC(struct untracked_change) list;
 };
 void untracked_changes_done(struct untracked_changes *changes);
 #define autountracked own_cleanup(untracked_changes_done)
 
-/* Takes the first look. id_len is that of an id in hexadecimal digits. */
+/* Makes the first snapshot. id_len is the length of an id in hexadecimal digits. */
 int untracked_open(struct untracked *u, const char *root, const char *index, size_t id_len,
                    const struct strv *skipped, struct err *err);
 void untracked_close(struct untracked *u);
 
-/* Looks again, and appends what has changed since the last look, sorted by path; without `changes`
- * nobody wants to know. */
+/* Makes a new snapshot and appends the changes since the last one to `changes` (may be NULL),
+ * sorted by path. */
 int untracked_look(struct untracked *u, struct untracked_changes *changes, struct err *err);
 
 #endif

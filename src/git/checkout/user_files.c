@@ -24,7 +24,7 @@ void user_files_close(struct user_files *c)
     *c = (struct user_files){0};
 }
 
-struct pass {
+struct scan {
     int root;
     VEC(struct user_file) changed;
 };
@@ -36,7 +36,7 @@ static bool is_in_work_tree(const struct git_index_entry *e)
            kind != GIT_INDEX_SUBMODULE;
 }
 
-static void take_entry(struct pass *p, const struct git_index_entry *e)
+static void check_entry(struct scan *p, const struct git_index_entry *e)
 {
     struct stat st;
     struct user_file file = {.size = -1};
@@ -54,7 +54,7 @@ static char *index_path(const struct user_files *c)
     return mem_printf("%s/index", c->repo->git_dir);
 }
 
-static int go_through(const struct user_files *c, struct pass *p, struct err *err)
+static int scan_files(const struct user_files *c, struct scan *p, struct err *err)
 {
     autofree char *index = index_path(c);
     autoclose int root = open(c->repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +66,7 @@ static int go_through(const struct user_files *c, struct pass *p, struct err *er
         return -1;
     for (struct git_index_entry e; git_index_next(&x, &e);) {
         if (is_in_work_tree(&e))
-            take_entry(p, &e);
+            check_entry(p, &e);
     }
     return x.good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
@@ -77,8 +77,8 @@ static bool is_same(const struct user_file *a, const struct user_file *b)
            a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-/* The files that differ from the index otherwise than they did. Both lists are sorted. */
-static void add_news(const struct user_files *c, const struct pass *p, struct strv *out)
+/* Adds the files whose difference from the index has changed. Both lists are sorted. */
+static void add_changed(const struct user_files *c, const struct scan *p, struct strv *out)
 {
     size_t i = 0;
     for (size_t k = 0; k < p->changed.n; k++) {
@@ -91,14 +91,14 @@ static void add_news(const struct user_files *c, const struct pass *p, struct st
     }
 }
 
-/* While git is at work here, files and index do not fit together. */
+/* While git is working here, files and index may not match. */
 static bool is_locked(const struct user_files *c)
 {
     autofree char *lock = mem_printf("%s/index.lock", c->repo->git_dir);
     return access(lock, F_OK) == 0;
 }
 
-/* Which index this is; all zero where there is none. */
+/* Identifies the index; all zero if it does not exist. */
 static struct stat index_stat(const struct user_files *c)
 {
     autofree char *path = index_path(c);
@@ -106,7 +106,7 @@ static struct stat index_stat(const struct user_files *c)
     return stat(path, &st) == 0 ? st : (struct stat){0};
 }
 
-static void checkout_repair(struct user_files *c, const struct pass *p)
+static void replace_snapshot(struct user_files *c, const struct scan *p)
 {
     free_files(c->changed.v, c->changed.n);
     c->changed.v = p->changed.v;
@@ -117,19 +117,19 @@ static void checkout_repair(struct user_files *c, const struct pass *p)
 int user_files_open(struct user_files *c, const struct git_repo *repo, size_t id_len,
                     struct err *err)
 {
-    struct pass p = {0};
+    struct scan p = {0};
     *c = (struct user_files){.repo = repo, .id_len = id_len};
     throttle_begin(&c->pace);
-    int rc = go_through(c, &p, err);
+    int rc = scan_files(c, &p, err);
     throttle_end(&c->pace);
-    checkout_repair(c, &p);
+    replace_snapshot(c, &p);
     return rc;
 }
 
-/* Which of the files have another content: git compares, with the index as it is now. "XY PATH"
- * with a NUL behind each. */
-static int confirm(const struct user_files *c, const struct strv *news, struct strv *ret_paths,
-                   struct err *err)
+/* Appends the files with changed content. git compares them with the current index, and prints "XY
+ * PATH" with a NUL after each. */
+static int compare_contents(const struct user_files *c, const struct strv *changed_paths,
+                            struct strv *ret_paths, struct err *err)
 {
     struct git_place at = {.git_dir = c->repo->git_dir, .work_tree = c->repo->root};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
@@ -137,8 +137,8 @@ static int confirm(const struct user_files *c, const struct strv *news, struct s
     int status;
     strv_pushl(&args, "-C", c->repo->root, "--literal-pathspecs", "status", "--porcelain", "-z",
                "--no-renames", "--untracked-files=no", "--ignore-submodules=all", "--", NULL);
-    for (size_t i = 0; i < news->n && i < PATHS_MAX; i++)
-        strv_push(&args, news->v[i]);
+    for (size_t i = 0; i < changed_paths->n && i < PATHS_MAX; i++)
+        strv_push(&args, changed_paths->v[i]);
     if (git_try(&at, &args, &out, &errout, &status, err))
         return -1;
     if (status != 0)
@@ -150,29 +150,29 @@ static int confirm(const struct user_files *c, const struct strv *news, struct s
     return 0;
 }
 
-/* The files that have changed, if anyone wants to know; *ret_good is false where git came in
- * between. */
-static int compare(struct user_files *c, struct pass *p, struct strv *paths, bool *ret_good,
+/* Appends the changed files to `paths`, unless that is NULL; *ret_good is false if git changed the
+ * index meanwhile. */
+static int compare(struct user_files *c, struct scan *p, struct strv *paths, bool *ret_good,
                    struct err *err)
 {
-    autostrv struct strv news = {0};
+    autostrv struct strv changed_paths = {0};
     struct stat before = index_stat(c);
     *ret_good = false;
     if (is_locked(c))
         return 0;
-    if (go_through(c, p, err))
+    if (scan_files(c, p, err))
         return -1;
-    add_news(c, p, &news);
-    if (paths && news.n && confirm(c, &news, paths, err))
+    add_changed(c, p, &changed_paths);
+    if (paths && changed_paths.n && compare_contents(c, &changed_paths, paths, err))
         return -1;
     struct stat after = index_stat(c);
-    *ret_good = git_index_is_same(&before, &after) && (!news.n || !is_locked(c));
+    *ret_good = git_index_is_same(&before, &after) && (!changed_paths.n || !is_locked(c));
     return 0;
 }
 
 int user_files_look(struct user_files *c, struct strv *ret_paths, bool *ret_looked, struct err *err)
 {
-    struct pass p = {0};
+    struct scan p = {0};
     autostrv struct strv paths = {0};
     throttle_begin(&c->pace);
     int rc = compare(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
@@ -181,7 +181,7 @@ int user_files_look(struct user_files *c, struct strv *ret_paths, bool *ret_look
         free_files(p.changed.v, p.changed.n);
         return rc;
     }
-    checkout_repair(c, &p);
+    replace_snapshot(c, &p);
     for (size_t i = 0; i < paths.n; i++)
         strv_push(ret_paths, paths.v[i]);
     return 0;

@@ -1,12 +1,12 @@
 /*
- * struct user_files: the tracked files of the user's work tree, and which of them are not what the
- * index says, as of the last look.
+ * struct user_files: a snapshot of the tracked files in the user's work tree that differ from the
+ * index.
  *
- * A look reads the index and the stat data of every file that is in it, which takes about a
- * microsecond each; git is asked only about files that have changed, one process for all. What is
- * as the index has it counts as unchanged, however it came to be: a commit by the user and a
- * fast-forward by us are no changes. New files that nobody tracks are not seen. Where the index is
- * split, or of a kind that is not known, nothing is.
+ * A check reads the index and the stat data of each of its files, which takes about a microsecond
+ * per file. Only for files that have changed we ask git, with one process for all. A file that
+ * equals the index counts as unchanged, whatever happened in between: a commit by the user and a
+ * fast-forward by us are no changes. The check ignores untracked files. It sees nothing if the
+ * index is split or of an unknown kind.
  */
 #ifndef GIT_CHECKOUT_USER_FILES_H
 #define GIT_CHECKOUT_USER_FILES_H
@@ -23,7 +23,7 @@
 
 struct user_file {
     char *path;
-    off_t size; /* -1: it is not there */
+    off_t size; /* -1: it does not exist */
     struct timespec mtime;
     mode_t mode;
 };
@@ -32,18 +32,17 @@ struct user_files {
     const struct git_repo *repo;
     size_t id_len;
     VEC(struct user_file) changed; /* by stat data alone, sorted by path */
-    struct throttle pace;          /* of the looks, for who takes them */
+    struct throttle pace;          /* limits how often the caller checks */
 };
 
-/* Takes the first look: what differs already is the user's. The repository must outlive it. */
+/* Makes the first snapshot: existing differences are the user's. The repository must outlive it. */
 int user_files_open(struct user_files *c, const struct git_repo *repo, size_t id_len,
                     struct err *err);
 void user_files_close(struct user_files *c);
 
-/* Looks again; appends the paths, relative to the work tree, that have changed since the last time
- * and are not what the index says. Without ret_paths nobody wants to know, and git is not asked.
- * *ret_looked is false where git is at work in it: then the next
- * look tells. */
+/* Makes a new snapshot and appends the paths (relative to the work tree) that have changed since
+ * the last one and differ from the index. If ret_paths is NULL we do not ask git. If git is working
+ * in the work tree, *ret_looked is false, and the next check reports the changes. */
 int user_files_look(struct user_files *c, struct strv *ret_paths, bool *ret_looked,
                     struct err *err);
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No repository is asked: its own configuration may be what cannot be read. */
+/* Read no repository: its own configuration may be the broken one. */
 static const struct git_place nowhere = {.git_dir = "/dev/null"};
 
 void git_settings_done(struct git_settings *s)
@@ -21,7 +21,7 @@ void git_settings_done(struct git_settings *s)
     vec_done(&s->list);
 }
 
-/* Strings of one text: what stands first in it was first in the file. */
+/* Both keys point into the same text, so the order of pointers is the order in the file. */
 static int by_key(const void *a, const void *b)
 {
     const struct git_setting *sa = a, *sb = b;
@@ -29,8 +29,8 @@ static int by_key(const void *a, const void *b)
     return order ? order : sa->key < sb->key ? -1 : sa->key > sb->key;
 }
 
-/* "KEY\nVALUE", or the key alone, each with a NUL behind it. */
-static void take_answer(struct git_settings *s)
+/* Parses "KEY\nVALUE", or a key alone. A NUL follows each. */
+static void parse_list(struct git_settings *s)
 {
     char *end = s->text.s + s->text.len;
     for (char *item = s->text.s, *next; item < end; item = next) {
@@ -55,7 +55,7 @@ int git_settings_read(struct git_settings *s, const char *text, size_t len, stru
         return -1;
     if (status != 0)
         return err_set(err, ERR_INPUT, "git config: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
-    take_answer(s);
+    parse_list(s);
     return 0;
 }
 
@@ -105,7 +105,7 @@ void git_settings_compare(const struct git_settings *before, const struct git_se
     }
 }
 
-static int unset(const char *path, const char *key, struct err *err)
+static int unset_key(const char *path, const char *key, struct err *err)
 {
     enum { NOT_THERE = 5 };
     autostrv struct strv args = {0};
@@ -119,11 +119,11 @@ static int unset(const char *path, const char *key, struct err *err)
     return 0;
 }
 
-/* The first takes the place of all that are there, in one step. */
+/* The first value replaces all existing values in one step. */
 int git_settings_put(const char *path, const char *key, struct git_values values, struct err *err)
 {
     if (!values.n)
-        return unset(path, key, err);
+        return unset_key(path, key, err);
     for (size_t i = 0; i < values.n; i++) {
         if (git_call(&nowhere, NULL, err, "config", "--file", path, i ? "--add" : "--replace-all",
                      key, values.v[i].value, NULL))
@@ -132,7 +132,7 @@ int git_settings_put(const char *path, const char *key, struct git_values values
     return 0;
 }
 
-static bool is_still(const char *path, const struct buf *was)
+static bool is_unchanged(const char *path, const struct buf *was)
 {
     autobuf struct buf now = BUF_INIT;
     struct err why = {0};
@@ -150,7 +150,7 @@ int git_settings_replace(const char *path, const struct buf *was, const struct b
     *ret_done = false;
     if (file_create(lock, text->s, text->len, &why))
         return why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
-    if (!is_still(path, was))
+    if (!is_unchanged(path, was))
         rc = 0;
     else if (chmod(lock, mode) < 0 || rename(lock, path) < 0)
         rc = err_sys(err, "write '%s'", path);

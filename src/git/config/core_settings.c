@@ -16,15 +16,15 @@ void git_core_done(struct git_core *core)
     *core = (struct git_core){0};
 }
 
-/* As git reads it; NULL, a key without a value, is true. */
+/* Parses a value as git does; NULL, a key without a value, is true. */
 static bool is_true(const char *value)
 {
     return !value || strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 ||
            strcasecmp(value, "on") == 0 || strtol(value, NULL, 10) != 0;
 }
 
-/* Below the folder of the user's own configuration; NULL where there is none. */
-static char *own_file(const char *name)
+/* The path of a file in the user's git folder; NULL if there is none. */
+static char *user_file(const char *name)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (xdg && *xdg)
@@ -37,16 +37,16 @@ static bool exists(const char *path)
     return path && access(path, F_OK) == 0;
 }
 
-/* Attributes that hold in every repository. Where git looks for those of the whole system is known
- * to git alone, before 2.42; these are the places that it is built with. */
-static bool has_attributes_of_its_own(void)
+/* True if some attributes apply to every repository. Before 2.42, git does not tell where it looks
+ * for system-wide attributes; we check the places that it is usually built with. */
+static bool has_global_attributes(void)
 {
-    autofree char *own = own_file("attributes");
+    autofree char *own = user_file("attributes");
     return getenv("GIT_ATTR_SOURCE") || exists(own) || exists("/etc/gitattributes") ||
            exists("/usr/local/etc/gitattributes") || exists("/opt/homebrew/etc/gitattributes");
 }
 
-static void take_excludes(struct git_core *core, const char *value)
+static void set_excludes(struct git_core *core, const char *value)
 {
     const char *home = getenv("HOME");
     free(core->excludes);
@@ -57,9 +57,9 @@ static void take_excludes(struct git_core *core, const char *value)
         core->excludes = mem_printf("%s/%s", home, value + 2);
 }
 
-/* Line ends and names are the file system's own here; what another may read is left to the umask.
- */
-static void take_verbatim(struct git_core *core, const char *key, const char *value)
+/* Applies one setting to `verbatim`. Line ends and names must be those of the file system, and the
+ * umask must decide who may read a file. */
+static void apply_to_verbatim(struct git_core *core, const char *key, const char *value)
 {
     static const char *const wrong_if_true[] = {"core.ignorecase", "core.precomposeunicode",
                                                 "core.sparsecheckout"};
@@ -82,7 +82,7 @@ static void set_text(char **slot, const char *value)
     *slot = value && *value ? mem_str(value) : NULL;
 }
 
-static void take_signing(struct git_core *core, const char *key, const char *value)
+static void apply_to_signing(struct git_core *core, const char *key, const char *value)
 {
     if (strcmp(key, "commit.gpgsign") == 0)
         core->sign = is_true(value);
@@ -94,20 +94,20 @@ static void take_signing(struct git_core *core, const char *key, const char *val
         set_text(&core->sign_ssh, value);
 }
 
-static void take(struct git_core *core, const char *key, const char *value)
+static void apply_to_plain(struct git_core *core, const char *key, const char *value)
 {
-    /* What git assumes of these, and what else it does otherwise. */
+    /* git's defaults for these; another value changes how it stores files */
     static const struct {
         const char *key;
-        bool usual;
+        bool default_value;
     } bools[] = {{"core.filemode", true},        {"core.symlinks", true},
                  {"core.ignorecase", false},     {"core.autocrlf", false},
                  {"core.sparsecheckout", false}, {"core.precomposeunicode", false}};
     for (size_t i = 0; i < ARRAY_LEN(bools); i++) {
-        if (strcmp(key, bools[i].key) == 0 && is_true(value) != bools[i].usual)
+        if (strcmp(key, bools[i].key) == 0 && is_true(value) != bools[i].default_value)
             core->plain = false;
     }
-    /* These are only set to change something; autocrlf has a third value. */
+    /* Any value of these changes something; autocrlf has a third value. */
     if (strcmp(key, "core.eol") == 0 || strcmp(key, "core.attributesfile") == 0 ||
         strncmp(key, "core.fsync", strlen("core.fsync")) == 0 ||
         (strcmp(key, "core.autocrlf") == 0 && value && strcasecmp(value, "input") == 0))
@@ -119,27 +119,27 @@ static void take(struct git_core *core, const char *key, const char *value)
     if (strcmp(key, "core.ignorecase") == 0)
         core->ignore_case = is_true(value);
     if (strcmp(key, "core.excludesfile") == 0)
-        take_excludes(core, value);
+        set_excludes(core, value);
 }
 
 void git_core_read(struct git_core *core, const struct buf *settings)
 {
-    bool attributes = has_attributes_of_its_own();
+    bool attributes = has_global_attributes();
     *core = (struct git_core){.plain = !attributes,
                               .verbatim = !getenv("GIT_ATTR_SOURCE"),
                               .attributes = attributes,
-                              .excludes = own_file("ignore")};
+                              .excludes = user_file("ignore")};
     const char *end = settings->s + settings->len;
     for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
         const char *lf = strchr(s, '\n');
         autofree char *key = mem_dup(s, lf ? (size_t)(lf - s) : strlen(s));
-        take(core, key, lf ? lf + 1 : NULL);
-        take_verbatim(core, key, lf ? lf + 1 : NULL);
-        take_signing(core, key, lf ? lf + 1 : NULL);
+        apply_to_plain(core, key, lf ? lf + 1 : NULL);
+        apply_to_verbatim(core, key, lf ? lf + 1 : NULL);
+        apply_to_signing(core, key, lf ? lf + 1 : NULL);
     }
 }
 
-static bool is_own(const char *key)
+static bool is_core_setting(const char *key)
 {
     static const char *const begins[] = {"core.", "commit.gpgsign", "gpg."};
     for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
@@ -149,7 +149,7 @@ static bool is_own(const char *key)
     return false;
 }
 
-/* By "KEY\nVALUE". */
+/* `setting` is "KEY\nVALUE". */
 static bool is_program(const char *setting)
 {
     static const char driver[] = ".driver";
@@ -159,7 +159,7 @@ static bool is_program(const char *setting)
             strncmp(setting + len - end, driver, end) == 0);
 }
 
-/* "SCOPE", then "KEY\nVALUE", each with a NUL behind it. */
+/* Parses "SCOPE", then "KEY\nVALUE". A NUL follows each. */
 void git_core_read_all(struct git_core *core, const struct buf *settings)
 {
     autobuf struct buf own = BUF_INIT;
@@ -167,10 +167,10 @@ void git_core_read_all(struct git_core *core, const struct buf *settings)
     const char *end = settings->s + settings->len;
     for (const char *scope = settings->s; scope < end;) {
         const char *setting = scope + strlen(scope) + 1;
-        if (setting >= end) /* it is not git that has printed this */
+        if (setting >= end) /* git did not print this */
             break;
         programs = programs || is_program(setting);
-        if (is_own(setting))
+        if (is_core_setting(setting))
             buf_add(&own, setting, strlen(setting) + 1);
         scope = setting + strlen(setting) + 1;
     }

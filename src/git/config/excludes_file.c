@@ -9,8 +9,8 @@
 
 enum { EXCLUDES_MAX = 16 << 20 };
 
-/* The file's path, "" where there is none. */
-static int find_own(const char *root, struct buf *path, struct err *err)
+/* Appends the path of the file, or nothing. */
+static int find_file(const char *root, struct buf *path, struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", root);
     struct git_place at = {.git_dir = git_dir, .work_tree = root};
@@ -36,7 +36,7 @@ int excludes_add_own(const char *root, struct buf *out, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
     struct err why = {0};
-    if (find_own(root, &path, err))
+    if (find_file(root, &path, err))
         return -1;
     if (*path.s && file_read(path.s, EXCLUDES_MAX, out, &why) && why.errnum != ENOENT)
         return err_set(err, why.code, "core.excludesFile: %s", why.msg);

@@ -1,6 +1,6 @@
 /*
- * core.excludesFile: the patterns of files that the user wants ignored in all repositories. git
- * reads one such file, so that one of ours has to have in it what the user's own says.
+ * core.excludesFile: patterns of files that the user wants ignored in all repositories. git reads
+ * only one such file, so a file of ours must include the patterns of the user's file.
  */
 #ifndef GIT_CONFIG_EXCLUDES_FILE_H
 #define GIT_CONFIG_EXCLUDES_FILE_H
@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends the user's own patterns, whole lines, as they hold in the work tree at root. */
+/* Appends the user's own patterns as whole lines, as they apply in the work tree at root. */
 int excludes_add_own(const char *root, struct buf *out, struct err *err);
 
 #endif

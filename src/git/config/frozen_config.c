@@ -18,18 +18,18 @@
 enum { SETTINGS_MAX = 64 << 20, INFO_MAX = 16 << 20, NAME_MAX_ = 4096 };
 
 #define VARIABLE "ANABRANCH_GIT_CONFIG"
-#define BELOW    "anabranch/" /* of the common folder */
+#define BELOW    "anabranch/" /* relative to the common folder */
 
-/* What this process uses. */
+/* The copy that this process uses. */
 static struct {
     char *dir, *common;
-    bool asked; /* whether the one that started us uses one */
+    bool checked_parent; /* we have looked for a copy of our parent process */
 } frozen;
 
 struct listed {
-    const char *scope, *key; /* the key ends where the value's newline is */
+    const char *scope, *key; /* the key ends at the newline before the value */
     size_t key_len;
-    const char *value; /* NULL: none, which is true */
+    const char *value; /* NULL: none, which means true */
 };
 
 static bool next_listed(const struct buf *settings, size_t *at, struct listed *ret)
@@ -82,17 +82,16 @@ static void add_shell_word(struct buf *out, const char *s)
     buf_addch(out, '\'');
 }
 
-/* The command under a guard. git puts names of files into the text, each as a word of the shell,
- * and gives others as arguments: the text stays as git makes it because no shell reads it before
- * the one that is to. A name with a line like the last one ends the text early, and nothing behind
- * it is run, since the guard takes the place of the shell. */
+/* Wraps a command in a guard. git puts names of files into the text as words of the shell, and
+ * passes others as arguments. The here-document keeps git's text unchanged, because no shell parses
+ * it before the one that runs it. A file name that contains a line like the last one ends the text
+ * early, but nothing after it runs, because the guard replaces the shell. */
 static void add_guarded(struct buf *out, const char *dir, const char *command, bool takes_arguments)
 {
     autobuf struct buf text = BUF_INIT;
     autofree char *guard = mem_printf("%s/anabranch-guard", dir);
-    buf_addstr(
-        &text,
-        "ulimit -S -d unlimited 2>/dev/null\nexec "); /* ours is for git (sys/proc/spawn.c) */
+    /* Lift our own limit, which is for git only (sys/proc/spawn.c). */
+    buf_addstr(&text, "ulimit -S -d unlimited 2>/dev/null\nexec ");
     add_shell_word(&text, guard);
     buf_addstr(&text, " --program 1 -- sh /dev/fd/9 \"$@\" 9<<'ANABRANCH_END'\n");
     buf_addf(&text, "%s%s\nANABRANCH_END\n", command, takes_arguments ? " \"$@\"" : "");
@@ -112,7 +111,7 @@ static void add_value(struct buf *out, const char *dir, const struct listed *l)
         add_quoted(out, l->value, strlen(l->value));
 }
 
-/* "section.name" or "section.SUBSECTION.name", where the subsection may hold anything. */
+/* The key is "section.name" or "section.SUBSECTION.name"; the subsection may contain anything. */
 static void add_setting(struct buf *out, const char *dir, const struct listed *l)
 {
     autofree char *key = mem_dup(l->key, l->key_len);
@@ -133,25 +132,27 @@ static void add_setting(struct buf *out, const char *dir, const struct listed *l
     buf_addch(out, '\n');
 }
 
-/* What was included is among them; settings of a worktree are not in its own file any more. */
+/* The list already contains the included settings, and extensions.worktreeConfig must be off,
+ * because the copy has no settings of worktrees in their own files. */
 static void add_scope(struct buf *out, const char *dir, const struct buf *settings,
-                      const char *scope, const char *other)
+                      const char *scope, const char *other_scope)
 {
     static const char *const left_out[] = {"include.path", "includeif.*",
                                            "extensions.worktreeconfig", NULL};
     struct listed l;
     for (size_t at = 0; next_listed(settings, &at, &l);) {
-        if ((strcmp(l.scope, scope) == 0 || strcmp(l.scope, other) == 0) && !matches(&l, left_out))
+        if ((strcmp(l.scope, scope) == 0 || strcmp(l.scope, other_scope) == 0) &&
+            !matches(&l, left_out))
             add_setting(out, dir, &l);
     }
 }
 
 static int write_scope(const char *dir, const char *name, const struct buf *settings,
-                       const char *scope, const char *other, struct err *err)
+                       const char *scope, const char *other_scope, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
-    add_scope(&text, dir, settings, scope, other);
+    add_scope(&text, dir, settings, scope, other_scope);
     return file_replace_private(path, text.s ? text.s : "", text.len, err);
 }
 
@@ -178,18 +179,17 @@ static int link_to(const char *dir, const char *name, const char *common, struct
     return 0;
 }
 
-struct linking {
+struct link_context {
     const char *dir;
 };
 
-/* A filter may keep its own things in the repository's folder: nearly all that is there is linked.
- */
+/* Links nearly every entry, because a filter may keep its own files in the repository's folder. */
 static int link_one(void *ctx, const char *common, const char *name, struct err *err)
 {
     static const char *const not_linked[] = {
         "config", "config.worktree", "info",      "commondir",       "gitdir", "settings",
         "index",  "global",          "anabranch", "anabranch-guard", "*.lock", "worktree-*"};
-    const struct linking *l = ctx;
+    const struct link_context *l = ctx;
     for (size_t i = 0; i < ARRAY_LEN(not_linked); i++) {
         if (fnmatch(not_linked[i], name, 0) == 0)
             return 0;
@@ -197,13 +197,13 @@ static int link_one(void *ctx, const char *common, const char *name, struct err 
     return link_to(l->dir, name, common, err);
 }
 
-/* Names that git may make while we run: its locks and renames go through a link to a file, but it
- * makes no folder through a link to none. */
+/* Links names that git may create while we run, and creates missing folders. git's locks and
+ * renames work through a link to a file, but git creates no folder through a dangling link. */
 static int link_all(const char *dir, const char *common, struct err *err)
 {
     static const char *const folders[] = {"logs", "refs", "objects", NULL};
     static const char *const names[] = {"packed-refs", "shallow", "worktrees", "modules", NULL};
-    struct linking l = {dir};
+    struct link_context l = {dir};
     for (const char *const *f = folders; *f; f++) {
         autofree char *path = mem_printf("%s/%s", common, *f);
         if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -249,7 +249,7 @@ static int copy_worktree(void *ctx, const char *worktrees, const char *name, str
     return copy_file(from, to, err);
 }
 
-/* Those that are there now; an agent's own has none. */
+/* Copies the settings of existing worktrees; an agent's worktree has none. */
 static int copy_worktrees(const char *dir, const struct git_repo *repo, struct err *err)
 {
     autofree char *main_from = mem_printf("%s/config.worktree", repo->common);
@@ -257,11 +257,11 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
     autofree char *dir_copy = mem_str(dir);
     struct listed l;
-    bool on = false;
-    for (size_t at = 0; !on && next_listed(&repo->settings, &at, &l);)
-        on = l.key_len == strlen("extensions.worktreeconfig") &&
-             str_begins(l.key, "extensions.worktreeconfig");
-    if (!on)
+    bool is_enabled = false;
+    for (size_t at = 0; !is_enabled && next_listed(&repo->settings, &at, &l);)
+        is_enabled = l.key_len == strlen("extensions.worktreeconfig") &&
+                     str_begins(l.key, "extensions.worktreeconfig");
+    if (!is_enabled)
         return 0;
     return copy_file(main_from, main_to, err) || dirs_each(worktrees, copy_worktree, dir_copy, err)
                ? -1
@@ -276,38 +276,38 @@ static int link_guard(const char *dir, const char *guard, struct err *err)
     return symlink(guard, path) < 0 ? err_sys(err, "link '%s'", path) : 0;
 }
 
-static void use(const char *dir, const char *common)
+static void use_copy(const char *dir, const char *common)
 {
     free(frozen.dir);
     free(frozen.common);
     frozen.dir = mem_str(dir);
     frozen.common = mem_str(common);
-    frozen.asked = true;
+    frozen.checked_parent = true;
 }
 
-/* We may have been started by a process that uses one. */
+/* Adopts the copy of our parent process, if it uses one. */
 static bool is_used(void)
 {
-    const char *dir = frozen.asked ? NULL : getenv(VARIABLE);
+    const char *dir = frozen.checked_parent ? NULL : getenv(VARIABLE);
     const char *below = dir ? strstr(dir, "/" BELOW) : NULL;
     for (const char *s = below; s && (s = strstr(s + 1, "/" BELOW));)
         below = s;
     if (below) {
         autofree char *common = mem_dup(dir, (size_t)(below - dir));
-        use(dir, common);
+        use_copy(dir, common);
     }
-    frozen.asked = true;
+    frozen.checked_parent = true;
     return frozen.dir;
 }
 
-static char *name_file(const struct git_repo *repo)
+static char *get_name_file(const struct git_repo *repo)
 {
     return mem_printf("%s/" BELOW "frozen", repo->common);
 }
 
 static int note_last(const struct git_repo *repo, const char *dir, struct err *err)
 {
-    autofree char *path = name_file(repo);
+    autofree char *path = get_name_file(repo);
     return file_replace_private(path, dir + strlen(repo->common) + 1,
                                 strlen(dir) - strlen(repo->common) - 1, err);
 }
@@ -322,7 +322,7 @@ int git_freeze(const struct git_repo *repo, const char *dir, const char *guard, 
         git_frozen_remove(dir);
         return -1;
     }
-    use(dir, repo->common);
+    use_copy(dir, repo->common);
     return 0;
 }
 
@@ -334,7 +334,7 @@ void git_frozen_remove(const char *dir)
     frozen.dir = NULL;
 }
 
-/* The repository was moved, or the power failed before all of it was on the disk. */
+/* True if the repository was moved, or a power failure left the copy incomplete. */
 static bool is_stale(const char *dir, const char *common)
 {
     autofree char *path = mem_printf("%s/objects", dir), *config = mem_printf("%s/config", dir);
@@ -346,10 +346,10 @@ static bool is_stale(const char *dir, const char *common)
            lstat(config, &st) < 0 || st.st_size == 0;
 }
 
-/* On a file system that nobody can write to, a copy that fits serves as it is. One of a repository
- * that was moved there cannot be used. */
-static int refresh(const struct git_repo *repo, const char *dir, const char *guard,
-                   const struct buf *settings, bool *ret_fits, struct err *err)
+/* Updates the copy. On a read-only file system an up-to-date copy is used unchanged; a stale one
+ * cannot be used. */
+static int update_copy(const struct git_repo *repo, const char *dir, const char *guard,
+                       const struct buf *settings, bool *ret_fits, struct err *err)
 {
     struct err why = {0};
     *ret_fits = true;
@@ -371,15 +371,15 @@ int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bo
         return why.errnum == ENOENT || why.errnum == ENOTDIR
                    ? 0
                    : err_set(err, why.code, "%s", why.msg);
-    bool fits;
-    if (refresh(repo, dir, guard, &settings, &fits, err))
+    bool is_usable;
+    if (update_copy(repo, dir, guard, &settings, &is_usable, err))
         return -1;
-    if (!fits)
+    if (!is_usable)
         return 0;
     git_core_done(&repo->core);
     git_core_read_all(&repo->core, &settings);
     git_fence_note(repo);
-    use(dir, repo->common);
+    use_copy(dir, repo->common);
     *ret_there = true;
     return 0;
 }
@@ -390,14 +390,14 @@ char *git_frozen_last(const struct git_repo *repo)
     struct err none = {0};
     if (!repo->common)
         return NULL;
-    autofree char *path = name_file(repo);
+    autofree char *path = get_name_file(repo);
     if (file_read_own(path, NAME_MAX_, &name, &none) || !str_begins(name.s, BELOW "runs/") ||
         strstr(name.s, ".."))
         return NULL;
     return mem_printf("%s/%s", repo->common, name.s);
 }
 
-static bool is_among(const struct buf *settings, const struct listed *wanted)
+static bool has_setting(const struct buf *settings, const struct listed *wanted)
 {
     struct listed l;
     for (size_t at = 0; next_listed(settings, &at, &l);) {
@@ -407,7 +407,7 @@ static bool is_among(const struct buf *settings, const struct listed *wanted)
     return false;
 }
 
-static void add_news(const struct listed *l, const char *key, struct strv *ret)
+static void add_new_setting(const struct listed *l, const char *key, struct strv *ret)
 {
     autobuf struct buf text = BUF_INIT;
     text_add_harmless(&text, key);
@@ -418,25 +418,27 @@ static void add_news(const struct listed *l, const char *key, struct strv *ret)
     strv_push(ret, text.s);
 }
 
-static void compare(const struct buf *then, const struct buf *now, struct strv *ret)
+static void add_new_settings(const struct buf *frozen_settings, const struct buf *now,
+                             struct strv *ret)
 {
     struct listed l;
     for (size_t at = 0; next_listed(now, &at, &l);) {
         autofree char *key = mem_dup(l.key, l.key_len);
         bool names = git_setting_is_program(key) && fnmatch("*.required", key, 0) != 0;
-        if (names && strcmp(l.scope, "command") != 0 && !is_among(then, &l))
-            add_news(&l, key, ret);
+        if (names && strcmp(l.scope, "command") != 0 && !has_setting(frozen_settings, &l))
+            add_new_setting(&l, key, ret);
     }
 }
 
 void git_frozen_news(const struct git_repo *repo, const char *dir, struct strv *ret)
 {
     autofree char *path = mem_printf("%s/settings", dir);
-    autobuf struct buf then = BUF_INIT;
+    autobuf struct buf frozen_settings = BUF_INIT;
     struct err none = {0};
-    if (file_read_own(path, SETTINGS_MAX, &then, &none) == 0 &&
-        (then.len != repo->settings.len || memcmp(then.s, repo->settings.s, then.len) != 0))
-        compare(&then, &repo->settings, ret);
+    if (file_read_own(path, SETTINGS_MAX, &frozen_settings, &none) == 0 &&
+        (frozen_settings.len != repo->settings.len ||
+         memcmp(frozen_settings.s, repo->settings.s, frozen_settings.len) != 0))
+        add_new_settings(&frozen_settings, &repo->settings, ret);
 }
 
 bool git_frozen_replaces(const char *entry)
@@ -460,7 +462,7 @@ void git_frozen_environment(struct strv *env)
     strv_pushf(env, VARIABLE "=%s", frozen.dir);
 }
 
-static bool is_of(const char *git_dir, const char *common)
+static bool belongs_to(const char *git_dir, const char *common)
 {
     size_t len = strlen(common);
     return strcmp(git_dir, common) == 0 ||
@@ -470,7 +472,7 @@ static bool is_of(const char *git_dir, const char *common)
 
 const char *git_frozen_common(const char *git_dir, const char *common)
 {
-    return is_used() && is_of(git_dir, frozen.common) &&
+    return is_used() && belongs_to(git_dir, frozen.common) &&
                    (!common || strcmp(common, frozen.common) == 0)
                ? frozen.dir
                : NULL;
@@ -478,12 +480,12 @@ const char *git_frozen_common(const char *git_dir, const char *common)
 
 bool git_frozen_is_foreign(const char *git_dir)
 {
-    return is_used() && !is_of(git_dir, frozen.common);
+    return is_used() && !belongs_to(git_dir, frozen.common);
 }
 
 char *git_frozen_worktree(const char *git_dir)
 {
-    if (!is_used() || !is_of(git_dir, frozen.common))
+    if (!is_used() || !belongs_to(git_dir, frozen.common))
         return NULL;
     bool in_main = strcmp(git_dir, frozen.common) == 0;
     autofree char *path =

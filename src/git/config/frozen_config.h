@@ -1,60 +1,61 @@
 /*
- * The configuration of git as it was when a run began. Agents can write all files that git takes
- * its configuration from, and much of that names programs; so the gits of a run, and of those who
- * look at it later, use a copy. The programs of agents use what is there.
+ * A copy of git's configuration, made when a run begins. Agents can write all files from which git
+ * reads its configuration, and much of it names programs. So the gits of a run, and of commands
+ * that inspect it later, use this copy. The agents' own programs use the current configuration.
  *
- * The copy is a folder, which stands in for the folder that all worktrees share (GIT_COMMON_DIR):
+ * The copy is a folder that stands in for the folder that all worktrees share (GIT_COMMON_DIR):
  *
- *     config           the repository's own settings, with all that they include
+ *     config           the repository's own settings, with all included files
  *     global           those of the system and the user
- *     worktree-NAME    the file of settings of each worktree that has one; "": of the main one
- *     info/            copies of the files of attributes and patterns to ignore
+ *     worktree-NAME    the settings file of each worktree that has one; "": of the main one
+ *     info/            copies of the files with attributes and ignore patterns
  *     settings         all settings as git listed them: "SCOPE\0KEY\nVALUE\0"
- *     anabranch-guard  a link to the program that keeps filters and merge drivers together
+ *     anabranch-guard  a link to the program that contains filters and merge drivers
  *
- * All else in it are links to what they are named after, so objects, refs and their locks are those
- * of the repository. No check comes before the use of a setting, so nothing can come in between.
+ * All other entries are links to the entries of the same name in the repository, so objects, refs
+ * and their locks are shared. git never reads a setting that we would have to check first, so there
+ * is no race between check and use.
  *
- * One process uses one copy, and gives it to the processes of ours that it starts for git's sake.
+ * One process uses one copy, and passes it to our processes that it starts to run git.
  */
 #ifndef GIT_CONFIG_FROZEN_CONFIG_H
 #define GIT_CONFIG_FROZEN_CONFIG_H
 
 #include "git/git.h"
 
-/* Makes the copy in a folder that does not exist, from what git_open() read, and uses it from now
- * on; later commands find it by its name in `frozen`. */
+/* Creates the copy in a new folder `dir` from the settings that git_open() read, and uses it from
+ * now on. Later commands find it by its name in the file `frozen`. */
 int git_freeze(const struct git_repo *repo, const char *dir, const char *guard, struct err *err);
 
-/* Takes the copy away again, where what it was made for does not begin. */
+/* Removes the copy if the run does not start. */
 void git_frozen_remove(const char *dir);
 
-/* Uses a copy that is there, and reads repo->core from it; `guard` as above, NULL: as it was. Where
- * there is none, *ret_there is false. */
+/* Uses an existing copy and reads repo->core from it. `guard` as above; NULL: unchanged. *ret_there
+ * is false if there is no copy. */
 int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bool *ret_there,
                    struct err *err);
 
-/* The copy that was made last in this repository; NULL: none. For the caller to free. */
+/* The path of the latest copy in this repository, to be freed; NULL: none. */
 char *git_frozen_last(const struct git_repo *repo);
 
-/* Appends the settings that name programs and that a copy does not have like this: "KEY=VALUE", or
- * the key alone where the value may be a secret. */
+/* Appends the settings that name programs and that differ from the copy: "KEY=VALUE", or only the
+ * key if the value may be a secret. */
 void git_frozen_news(const struct git_repo *repo, const char *dir, struct strv *ret);
 
-/* --- for git/git.c */
+/* The rest is for git/git.c. */
 
-/* Whether a variable points git at other configuration than the copy in use. */
+/* True if a variable points git at another configuration than the copy in use. */
 bool git_frozen_replaces(const char *entry);
 void git_frozen_environment(struct strv *env);
 
-/* The folder to be used in place of the one that the worktrees of a git folder share; NULL where
- * that is another repository's, or nothing is frozen. */
+/* The folder to use in place of the shared folder of git_dir's worktrees; NULL if nothing is frozen
+ * or git_dir belongs to another repository. */
 const char *git_frozen_common(const char *git_dir, const char *common);
 
-/* Whether a git folder is not of the repository whose configuration is frozen. */
+/* True if the configuration is frozen and git_dir belongs to another repository. */
 bool git_frozen_is_foreign(const char *git_dir);
 
-/* The file with the settings of the worktree of a git folder, to be included; NULL: none. */
+/* The file with the settings of git_dir's worktree, to be included; NULL: none. */
 char *git_frozen_worktree(const char *git_dir);
 
 #endif

@@ -16,20 +16,20 @@
 
 enum { CONFIG_MAX = 1 << 20 };
 
-/* They are the main worktree's alone. */
+/* These belong to the main worktree only. */
 static const char *const main_keys[] = {"core.bare", "core.worktree"};
 enum { MAIN_KEYS = ARRAY_LEN(main_keys) };
 
 struct files {
-    char *shared, *own; /* of all worktrees, of the main one */
-    char *note;         /* there as long as it is for us to switch it off again */
+    char *shared, *main_file; /* settings of all worktrees, of the main worktree */
+    char *note;               /* exists while we must switch it off again */
     struct git_place at;
 };
 
 static void files_init(struct files *f, const struct git_repo *repo)
 {
     *f = (struct files){.shared = mem_printf("%s/config", repo->common),
-                        .own = mem_printf("%s/config.worktree", repo->common),
+                        .main_file = mem_printf("%s/config.worktree", repo->common),
                         .note = state_file_path(repo->common, "worktree-config"),
                         .at = {.git_dir = repo->common}};
 }
@@ -37,14 +37,14 @@ static void files_init(struct files *f, const struct git_repo *repo)
 static void files_done(struct files *f)
 {
     free(f->shared);
-    free(f->own);
+    free(f->main_file);
     free(f->note);
 }
 
-/* What a file says of a key, as a value of that type ("": as it stands there); *ret_found is false
- * where it says nothing. */
-static int lookup_up(const struct files *f, const char *file, const char *type, const char *key,
-                     struct buf *out, bool *ret_found, struct err *err)
+/* Reads a key from a file as a value of this type ("": unconverted); *ret_found is false if it is
+ * missing. */
+static int read_key(const struct files *f, const char *file, const char *type, const char *key,
+                    struct buf *out, bool *ret_found, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
@@ -55,23 +55,23 @@ static int lookup_up(const struct files *f, const char *file, const char *type, 
     strv_pushl(&args, "--get", key, NULL);
     if (git_try(&f->at, &args, out, &errout, &status, err))
         return -1;
-    if (status > 1) /* 1: it is not there */
+    if (status > 1) /* 1: not found */
         return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     buf_cut(out, strcspn(out->s, "\n"));
     *ret_found = status == 0;
     return 0;
 }
 
-/* Copies what is the main worktree's alone; says which of it there was. */
+/* Copies the settings that belong to the main worktree only; sets ret_had for those that exist. */
 static int copy_main_keys(const struct files *f, const char *from, const char *to, bool *ret_had,
                           struct err *err)
 {
     for (size_t i = 0; i < MAIN_KEYS; i++) {
         autobuf struct buf value = BUF_INIT;
-        if (lookup_up(f, from, "", main_keys[i], &value, &ret_had[i], err))
+        if (read_key(f, from, "", main_keys[i], &value, &ret_had[i], err))
             return -1;
         if (i == 0 && strcmp(value.s, "false") == 0)
-            ret_had[i] = false; /* that is so for all of them */
+            ret_had[i] = false; /* false applies to all worktrees */
         if (ret_had[i] &&
             git_call(&f->at, NULL, err, "config", "--file", to, main_keys[i], value.s, NULL))
             return -1;
@@ -79,7 +79,8 @@ static int copy_main_keys(const struct files *f, const char *from, const char *t
     return 0;
 }
 
-static int drop_main_keys(const struct files *f, const char *from, const bool *had, struct err *err)
+static int unset_main_keys(const struct files *f, const char *from, const bool *had,
+                           struct err *err)
 {
     for (size_t i = 0; i < MAIN_KEYS; i++) {
         if (had[i] &&
@@ -93,7 +94,7 @@ static int is_on(const struct files *f, bool *ret_on, struct err *err)
 {
     autobuf struct buf value = BUF_INIT;
     bool found = false;
-    if (lookup_up(f, f->shared, "bool", EXTENSION, &value, &found, err))
+    if (read_key(f, f->shared, "bool", EXTENSION, &value, &found, err))
         return -1;
     *ret_on = found && strcmp(value.s, "true") == 0;
     return 0;
@@ -122,24 +123,25 @@ int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct e
     *ret_switched = !on;
     if (on)
         return 0;
-    /* In this order nothing is ever said by neither file, and who is killed has said that it was
-     * he. */
-    return write_note(repo, &f, err) || copy_main_keys(&f, f.shared, f.own, had, err) ||
+    /* In this order each setting is always in one of the files, and the note exists before any
+     * change. */
+    return write_note(repo, &f, err) || copy_main_keys(&f, f.shared, f.main_file, had, err) ||
                    git_call(&f.at, NULL, err, "config", "--file", f.shared, EXTENSION, "true",
                             NULL) ||
-                   drop_main_keys(&f, f.shared, had, err)
+                   unset_main_keys(&f, f.shared, had, err)
                ? -1
                : 0;
 }
 
-/* Whether the main worktree's own file says no more than was moved there. */
-static int main_is_free(const struct files *f, bool *ret_free, struct err *err)
+/* *ret_free is true if the main worktree's own file holds only the settings that we moved there. */
+static int check_main(const struct files *f, bool *ret_free, struct err *err)
 {
     autobuf struct buf keys = BUF_INIT;
     *ret_free = true;
-    if (access(f->own, F_OK) < 0)
-        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", f->own);
-    if (git_call(&f->at, &keys, err, "config", "--file", f->own, "--name-only", "--list", NULL))
+    if (access(f->main_file, F_OK) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", f->main_file);
+    if (git_call(&f->at, &keys, err, "config", "--file", f->main_file, "--name-only", "--list",
+                 NULL))
         return -1;
     for (char *rest = keys.s, *key; (key = strsep(&rest, "\n"));) {
         bool known = !*key;
@@ -150,7 +152,7 @@ static int main_is_free(const struct files *f, bool *ret_free, struct err *err)
     return 0;
 }
 
-static int linked_are_free(const struct git_repo *repo, bool *ret_free, struct err *err)
+static int check_linked(const struct git_repo *repo, bool *ret_free, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
     DIR *dir = opendir(worktrees);
@@ -165,8 +167,8 @@ static int linked_are_free(const struct git_repo *repo, bool *ret_free, struct e
     return 0;
 }
 
-/* git leaves an empty file where the last setting was. */
-static void drop_empty(const char *path)
+/* git leaves an empty file after it unsets the last setting. */
+static void remove_if_empty(const char *path)
 {
     struct stat st;
     if (stat(path, &st) == 0 && st.st_size == 0)
@@ -176,26 +178,27 @@ static void drop_empty(const char *path)
 int worktree_config_off(const struct git_repo *repo, struct err *err)
 {
     own_cleanup(files_done) struct files f;
-    bool had[MAIN_KEYS] = {false}, own, linked, on = false;
+    bool had[MAIN_KEYS] = {false}, main_free, linked_free, on = false;
     files_init(&f, repo);
-    if (main_is_free(&f, &own, err) || linked_are_free(repo, &linked, err) || is_on(&f, &on, err))
+    if (check_main(&f, &main_free, err) || check_linked(repo, &linked_free, err) ||
+        is_on(&f, &on, err))
         return -1;
-    if (!own || !linked)
+    if (!main_free || !linked_free)
         return 0;
-    if (access(f.own, F_OK) == 0 && copy_main_keys(&f, f.own, f.shared, had, err))
+    if (access(f.main_file, F_OK) == 0 && copy_main_keys(&f, f.main_file, f.shared, had, err))
         return -1;
     if ((on &&
          git_call(&f.at, NULL, err, "config", "--file", f.shared, "--unset", EXTENSION, NULL)) ||
-        drop_main_keys(&f, f.own, had, err))
+        unset_main_keys(&f, f.main_file, had, err))
         return -1;
-    drop_empty(f.own);
+    remove_if_empty(f.main_file);
     if (unlink(f.note) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", f.note);
     return 0;
 }
 
-/* The value behind "name =" of a line; NULL where it is another line. */
-static const char *value_in(const char *line, const char *name)
+/* The value after "name =" in a line; NULL for other lines. */
+static const char *find_value(const char *line, const char *name)
 {
     line += strspn(line, " \t");
     if (strncasecmp(line, name, strlen(name)) != 0)
@@ -205,7 +208,7 @@ static const char *value_in(const char *line, const char *name)
     return *line == '=' ? line + 1 + strspn(line + 1, " \t") : NULL;
 }
 
-static void read_value(const char *text, struct buf *ret)
+static void parse_value(const char *text, struct buf *ret)
 {
     bool quoted = false;
     buf_cut(ret, 0);
@@ -230,9 +233,9 @@ static bool read_last(const char *file, const char *name, struct buf *ret)
     if (file_read(file, CONFIG_MAX, &text, NULL))
         return false;
     for (char *rest = text.s, *line; (line = strsep(&rest, "\n"));) {
-        const char *value = value_in(line, name);
+        const char *value = find_value(line, name);
         if (value)
-            read_value(value, ret);
+            parse_value(value, ret);
         found = found || value;
     }
     return found;
@@ -257,7 +260,7 @@ bool worktree_config_get(const char *admin, const char *key, struct buf *ret)
     return read_last(file, strrchr(key, '.') + 1, ret);
 }
 
-/* A value as git reads it, whatever is in it. */
+/* Quotes a value for git, whatever bytes it contains. */
 static void add_value(struct buf *out, const char *value)
 {
     buf_addch(out, '"');

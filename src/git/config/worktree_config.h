@@ -1,8 +1,8 @@
 /*
- * Configuration of a single worktree: git reads the file config.worktree of a worktree's own folder
- * where extensions.worktreeConfig is on. It is off by default, so whoever switches it on has to
- * see to it that it goes off again, and that core.bare and core.worktree, which then would hold for
- * all worktrees, are in the main one's own file meanwhile (git-worktree(1)).
+ * Settings of a single worktree: git reads the file config.worktree in a worktree's own folder if
+ * extensions.worktreeConfig is on. It is off by default. Code that switches it on must switch it
+ * off again, and must move core.bare and core.worktree to the main worktree's own file meanwhile,
+ * because otherwise they would apply to all worktrees (git-worktree(1)).
  */
 #ifndef GIT_CONFIG_WORKTREE_CONFIG_H
 #define GIT_CONFIG_WORKTREE_CONFIG_H
@@ -12,27 +12,27 @@
 
 #include <stdbool.h>
 
-/* *ret_switched is false where it was on already. Where it was not, a note says from before the
- * change on that it is ours to switch off. */
+/* Switches it on. *ret_switched is false if it was on already. Otherwise we first write a note that
+ * we must switch it off. */
 int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct err *err);
 
-/* Whether there is such a note: we switched it on, or were about to. */
+/* True if that note exists: we switched it on, or were about to. */
 bool worktree_config_is_ours(const struct git_repo *repo);
 
-/* Switches it off, unless some worktree has settings of its own: then it stays on, which is no
- * failure, and the note stays. For who switched it on, or was about to. */
+/* Switches it off, unless some worktree has settings of its own: then it stays on, the note stays,
+ * and that is no failure. Call it only if we switched it on, or were about to. */
 int worktree_config_off(const struct git_repo *repo, struct err *err);
 
-/* Whether the file of settings of all worktrees has it on; no process is needed to see it. */
+/* True if the shared configuration file has it on; starts no process. */
 bool worktree_config_is_on(const char *common);
 
-/* What one setting of a worktree is, as its own file has it last; false where it has none. As
- * worktree_config_set() and git write it: one to a line. */
+/* Reads the last value of a setting in a worktree's own file; false if there is none. Expects the
+ * form that worktree_config_set() and git write: one setting per line. */
 bool worktree_config_get(const char *admin, const char *key, struct buf *ret);
 
-/* One setting, "section.name", of the worktree whose administrative folder that is; what it was set
- * to before does not count any more. For worktrees that nobody is at work in: it does not wait for
- * git's lock of the file, and starts no process. */
+/* Sets one setting, "section.name", of the worktree with this administrative folder; earlier values
+ * no longer apply. Only for worktrees in which nobody is working: it does not wait for git's lock
+ * on the file. Starts no process. */
 int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { PATTERN_MAX = 4096 }; /* a longer one base/text/glob.h does not know */
+enum { PATTERN_MAX = 4096 }; /* the limit of base/text/glob.h */
 
 void ignore_cut(struct ignore *x, size_t n)
 {
@@ -27,8 +27,8 @@ size_t ignore_count(const struct ignore *x)
     return x->patterns.n;
 }
 
-/* Blanks at the end do not count, unless there is a backslash before them. */
-static void trim(struct buf *line)
+/* Removes spaces at the end, except after a backslash. */
+static void trim_spaces(struct buf *line)
 {
     size_t keep = 0;
     for (size_t i = 0; i < line->len; i++) {
@@ -41,9 +41,9 @@ static void trim(struct buf *line)
     buf_cut(line, keep);
 }
 
-/* The pattern itself, without what its first and last byte say about it; NULL where it says
- * nothing. */
-static const char *take_marks(struct ignore_pattern *p, struct buf *line)
+/* Parses and removes the marks at both ends of a pattern; NULL if the line is a comment or
+ * empty. */
+static const char *parse_marks(struct ignore_pattern *p, struct buf *line)
 {
     const char *s = line->s;
     if (*s == '#')
@@ -58,14 +58,14 @@ static const char *take_marks(struct ignore_pattern *p, struct buf *line)
     return *s ? s : NULL;
 }
 
-/* One that can match nothing is left out. */
+/* Skips a pattern that can match nothing. */
 static bool add_line(struct ignore *x, size_t base, const char *s, size_t len)
 {
     autobuf struct buf line = BUF_INIT;
     struct ignore_pattern p = {.base = base};
     buf_add(&line, s, len);
-    trim(&line);
-    const char *pattern = take_marks(&p, &line);
+    trim_spaces(&line);
+    const char *pattern = parse_marks(&p, &line);
     if (!pattern)
         return true;
     if (strlen(pattern) > PATTERN_MAX)
@@ -81,7 +81,7 @@ static bool add_line(struct ignore *x, size_t base, const char *s, size_t len)
 
 bool ignore_add(struct ignore *x, size_t base, const char *text, size_t len)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* of UTF-8, which some editors put first */
+    static const char mark[] = "\xef\xbb\xbf"; /* byte order mark: some editors write it first */
     const char *end = text + len;
     if (len >= strlen(mark) && memcmp(text, mark, strlen(mark)) == 0)
         text += strlen(mark);
@@ -100,10 +100,10 @@ bool ignore_add(struct ignore *x, size_t base, const char *text, size_t len)
 static bool matches(const struct ignore_pattern *p, const char *path, bool is_folder)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *looked = p->anywhere ? name : path + p->base;
+    const char *subject = p->anywhere ? name : path + p->base;
     if (p->folders && !is_folder)
         return false;
-    return p->glob ? glob_match(p->glob, looked) : strcmp(p->literal, looked) == 0;
+    return p->glob ? glob_match(p->glob, subject) : strcmp(p->literal, subject) == 0;
 }
 
 bool ignore_has(const struct ignore *x, const char *path, bool is_folder)

@@ -1,10 +1,9 @@
 /*
- * struct ignore: patterns of files that git leaves alone (gitignore(5)), and whether a path is one
- * of them.
+ * struct ignore: patterns of ignored files (gitignore(5)), and a check if a path matches.
  *
- * Files of patterns are added in the order of their weight, the lightest first: the user's own, the
- * repository's, those in folders from the root downwards. What matches last decides. Those of a
- * folder are taken away again with ignore_cut() when it is left.
+ * Add pattern files in the order of their precedence, the weakest first: the user's own, the
+ * repository's, then those in folders from the root downwards. The last match decides. When you
+ * leave a folder, remove its patterns with ignore_cut().
  */
 #ifndef GIT_FORMAT_IGNORE_H
 #define GIT_FORMAT_IGNORE_H
@@ -18,11 +17,11 @@
 
 struct ignore_pattern {
     struct glob *glob;
-    char *literal;  /* instead of that: it is about one path, and nothing below it */
-    size_t base;    /* length of the path, with the slash, of the folder that it is for */
-    bool anywhere;  /* it is about names, wherever they are */
-    bool folders;   /* it is about folders alone */
-    bool un_ignore; /* what it is about is not ignored */
+    char *literal;  /* used instead of `glob`: matches one path or name exactly */
+    size_t base;    /* length of the path of its folder, with the slash */
+    bool anywhere;  /* matches names at any depth */
+    bool folders;   /* matches only folders */
+    bool un_ignore; /* a match means: not ignored */
 };
 
 struct ignore {
@@ -32,16 +31,16 @@ struct ignore {
 void ignore_done(struct ignore *x);
 #define autoignore own_cleanup(ignore_done)
 
-/* Adds the patterns of a file that is in the folder whose path, with the slash, has that length.
- * False where one of them is longer than is understood here. */
+/* Adds the patterns of a file; `base` is the length of its folder's path, with the slash. Returns
+ * false if a pattern is too long or contains a NUL. */
 bool ignore_add(struct ignore *x, size_t base, const char *text, size_t len);
 
-/* The number of patterns, and a return to so many. */
+/* The number of patterns; ignore_cut() keeps only the first n. */
 size_t ignore_count(const struct ignore *x);
 void ignore_cut(struct ignore *x, size_t n);
 
-/* Whether a path is ignored, if the folders that it is in are not: these are to be asked about
- * first. All patterns must be of folders that it is in. */
+/* True if a path is ignored. Ask first about the folders above it: this function assumes that they
+ * are not ignored. All patterns must be from folders above the path. */
 bool ignore_has(const struct ignore *x, const char *path, bool is_folder);
 
 #endif

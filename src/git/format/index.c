@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where things are in an entry. */
+/* Offsets in an entry. */
 enum {
     AT_CTIME = 0,
     AT_CTIME_NS = 4,
@@ -30,7 +30,7 @@ enum {
     STAGE = 0x3000,
     SKIP_WORKTREE = 0x4000,
     INTENT_TO_ADD = 0x2000,
-    LENGTH = 0x0fff, /* of the path, or more than that */
+    LENGTH = 0x0fff, /* the length of the path, or of a longer one */
 };
 
 static uint32_t get32(const unsigned char *p)
@@ -60,8 +60,9 @@ void git_index_done(struct git_index *x)
     buf_done(&x->name);
 }
 
-/* How many bytes of the last name do not count any more; false: it does not end. */
-static bool take_strip(struct git_index *x, size_t *ret)
+/* Reads how many bytes to remove from the end of the last name; false if the number does not
+ * end. */
+static bool read_strip(struct git_index *x, size_t *ret)
 {
     size_t value = 0;
     for (int i = 0; i < 5 && x->at < x->end; i++) {
@@ -75,11 +76,11 @@ static bool take_strip(struct git_index *x, size_t *ret)
     return false;
 }
 
-/* The name behind an entry's fixed part, and the blanks behind that. */
-static bool take_name(struct git_index *x, const unsigned char *entry, bool *ret_unsorted)
+/* Reads the name after an entry's fixed part, and skips the padding. */
+static bool read_name(struct git_index *x, const unsigned char *entry, bool *ret_unsorted)
 {
     size_t strip = x->name.len;
-    if (x->version == 4 && (!take_strip(x, &strip) || strip > x->name.len))
+    if (x->version == 4 && (!read_strip(x, &strip) || strip > x->name.len))
         return false;
     const unsigned char *nul = memchr(x->at, '\0', (size_t)(x->end - x->at));
     if (!nul)
@@ -96,7 +97,7 @@ static bool take_name(struct git_index *x, const unsigned char *entry, bool *ret
     return true;
 }
 
-/* By the length that the entry gives; what is at the end of it is left to who reads the name. */
+/* Skips the name by the length in the entry. Does not check that it ends there. */
 static bool skip_name(struct git_index *x, const unsigned char *entry, size_t len)
 {
     size_t step = ((size_t)(x->at - entry) + len + 8) & ~(size_t)7;
@@ -106,17 +107,17 @@ static bool skip_name(struct git_index *x, const unsigned char *entry, size_t le
     return true;
 }
 
-static bool pass_name(struct git_index *x, const unsigned char *entry, unsigned flags,
-                      bool *ret_unsorted)
+static bool read_or_skip_name(struct git_index *x, const unsigned char *entry, unsigned flags,
+                              bool *ret_unsorted)
 {
     size_t len = flags & LENGTH;
     if (!x->nameless || x->version == 4 || len == LENGTH)
-        return take_name(x, entry, ret_unsorted);
+        return read_name(x, entry, ret_unsorted);
     *ret_unsorted = false;
     return skip_name(x, entry, len);
 }
 
-/* "link" says that most entries are elsewhere. */
+/* The extension "link" means that most entries are in another file. */
 static bool is_split(const struct git_index *x)
 {
     const char *start;
@@ -138,7 +139,7 @@ int git_index_open(struct git_index *x, const char *path, size_t id_len, struct 
     return 0;
 }
 
-static bool take_entry(struct git_index *x, struct git_index_entry *ret)
+static bool read_entry(struct git_index *x, struct git_index_entry *ret)
 {
     const unsigned char *e = x->at;
     size_t fixed = AT_ID + x->id_len + 2;
@@ -148,7 +149,7 @@ static bool take_entry(struct git_index *x, struct git_index_entry *ret)
     unsigned more = flags & EXTENDED ? get16(e + fixed) : 0;
     bool unsorted;
     x->at = e + fixed + (flags & EXTENDED ? 2 : 0);
-    if (!pass_name(x, e, flags, &unsorted))
+    if (!read_or_skip_name(x, e, flags, &unsorted))
         return false;
     *ret = (struct git_index_entry){.path = x->name.s,
                                     .id = e + AT_ID,
@@ -170,7 +171,7 @@ bool git_index_next(struct git_index *x, struct git_index_entry *ret)
 {
     if (!x->good || !x->left)
         return false;
-    x->good = take_entry(x, ret);
+    x->good = read_entry(x, ret);
     if (x->good && --x->left == 0 && is_split(x))
         x->good = false;
     return x->good;
@@ -200,7 +201,7 @@ void git_index_set_stat(unsigned char *e, const struct stat *st)
     put32(e + AT_SIZE, (uint64_t)st->st_size);
 }
 
-/* The fixed part is there but for what is told; the name is behind it, and zeros. */
+/* Completes the fixed part with the mode and appends it, the id, the name and padding. */
 static void add_entry(struct buf *out, unsigned char fixed[AT_ID], uint32_t mode, const char *path,
                       const unsigned char *id, size_t id_len)
 {
@@ -259,7 +260,7 @@ bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns
     return (uint32_t)t->tv_sec == seconds && (!ns || (uint32_t)t->tv_nsec == ns);
 }
 
-/* Of a symlink the index has no permissions. */
+/* The index has no permissions for a symlink. */
 bool git_index_is_plain(const struct git_index_entry *e)
 {
     return !e->unmerged && !e->intended && !e->unseen && !e->unsorted &&
@@ -280,13 +281,13 @@ bool git_index_is_same(const struct stat *a, const struct stat *b)
 
 bool git_index_fits(const struct git_index_entry *e, const struct stat *st)
 {
-    mode_t looked = S_ISREG(st->st_mode) ? S_IFMT | 0100 : S_IFMT;
+    mode_t checked_bits = S_ISREG(st->st_mode) ? S_IFMT | 0100 : S_IFMT;
     return git_index_same_time(&st->st_mtim, e->mtime, e->mtime_ns) &&
            (uint32_t)st->st_size == e->size && (uint32_t)st->st_ino == e->ino &&
-           (st->st_mode & looked) == (e->mode & looked);
+           (st->st_mode & checked_bits) == (e->mode & checked_bits);
 }
 
-/* Each has its name and size in front. */
+/* Each extension begins with its name and size. */
 bool git_index_extension(const struct git_index *x, const char name[4], const char **ret_start,
                          size_t *ret_len)
 {
@@ -305,7 +306,7 @@ bool git_index_extension(const struct git_index *x, const char name[4], const ch
     return false;
 }
 
-/* "NAME\0ENTRIES SUBTREES\n", and an id unless ENTRIES is -1. */
+/* Parses "NAME\0ENTRIES SUBTREES\n", and an id unless ENTRIES is -1. */
 bool git_index_node(const struct git_index *x, const char **at, const char *end,
                     struct git_index_node *ret)
 {

@@ -17,7 +17,7 @@
 
 enum { MODE = 0444, TRIES = 100 };
 
-/* A large tree is ids for the most part, in which there is nothing to be found again. */
+/* A large tree consists mostly of ids, which do not compress. */
 enum { STORED_MIN = 16 << 10 };
 
 static void put_header(struct buf *out, const char *type, const struct buf *bytes)
@@ -39,7 +39,7 @@ void loose_object_id(struct buf *out, const char *type, const struct buf *bytes,
     buf_addstr(out, hex);
 }
 
-static int level_of(const struct buf *object)
+static int get_level(const struct buf *object)
 {
     bool is_tree = strncmp(object->s, "tree ", 5) == 0;
     return is_tree && object->len >= STORED_MIN ? Z_NO_COMPRESSION : Z_BEST_SPEED;
@@ -47,7 +47,7 @@ static int level_of(const struct buf *object)
 
 static int deflate_object(const struct buf *object, struct buf *out, struct err *err)
 {
-    int level = level_of(object);
+    int level = get_level(object);
     uLongf len = compressBound(object->len);
     buf_reserve(out, len);
     if (compress2((Bytef *)out->s, &len, (const Bytef *)object->s, object->len, level) != Z_OK)
@@ -56,9 +56,9 @@ static int deflate_object(const struct buf *object, struct buf *out, struct err 
     return 0;
 }
 
-/* Under a name that git knows for unfinished, and takes away when it cleans up: its path, or NULL.
- */
-static char *write_aside(const char *folder, const struct buf *bytes, struct err *err)
+/* Writes a file under a name that git treats as unfinished and removes when it cleans up. Returns
+ * its path, or NULL. */
+static char *write_temporary(const char *folder, const struct buf *bytes, struct err *err)
 {
     autofree char *path = mem_printf("%s/tmp_obj_XXXXXX", folder);
     autoclose int fd = mkdir(folder, 0777) == 0 || errno == EEXIST ? mkostemp(path, O_CLOEXEC) : -1;
@@ -77,17 +77,17 @@ static char *write_aside(const char *folder, const struct buf *bytes, struct err
 static int write_file(const char *folder, const char *path, const struct buf *bytes,
                       struct err *err)
 {
-    autofree char *aside = write_aside(folder, bytes, err);
-    if (!aside)
+    autofree char *temporary = write_temporary(folder, bytes, err);
+    if (!temporary)
         return -1;
-    if (rename(aside, path) == 0)
+    if (rename(temporary, path) == 0)
         return 0;
     (void)err_sys(err, "write '%s'", path);
-    (void)unlink(aside);
+    (void)unlink(temporary);
     return -1;
 }
 
-/* `git gc` takes folders away in which nothing is left, and what is unfinished if it is told to. */
+/* `git gc` removes empty folders, and unfinished files if it is told to: then we try again. */
 static int write_object(const char *folder, const char *path, const struct buf *object,
                         struct err *err)
 {

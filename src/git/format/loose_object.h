@@ -1,6 +1,6 @@
 /*
- * Objects in files of their own, as git writes new ones, without git. What is in them is not looked
- * at: it must be right.
+ * Writes loose objects (one file per object) without git. Does not check their content: it must be
+ * correct.
  */
 #ifndef GIT_FORMAT_LOOSE_OBJECT_H
 #define GIT_FORMAT_LOOSE_OBJECT_H
@@ -10,11 +10,11 @@
 
 #include <stddef.h>
 
-/* Appends the id, of so many digits, that an object ("blob", "commit") of these bytes has. */
+/* Appends the id, with this number of digits, of an object ("blob", "commit") with these bytes. */
 void loose_object_id(struct buf *out, const char *type, const struct buf *bytes, size_t digits);
 
-/* Writes it, and appends its id. One that is there already is made younger, so that git does not
- * take it for garbage before a ref leads to it. */
+/* Writes an object and appends its id. If it exists, updates its time, so that git does not prune
+ * it before a ref reaches it. */
 int loose_object_write(const char *git_dir, const char *type, const struct buf *bytes,
                        size_t digits, struct buf *ret_id, struct err *err);
 

@@ -20,7 +20,7 @@ bool loose_ref_read(const char *common, const char *name, struct buf *ret_id)
     return true;
 }
 
-/* Where refs are in a table, HEAD is there as well, and the file says refs/heads/.invalid. */
+/* If refs are in a table, HEAD is there too, and the file says refs/heads/.invalid. */
 bool loose_ref_head(const char *git_dir, struct buf *ret_branch)
 {
     static const char before[] = "ref: ", heads[] = "refs/heads/";

@@ -12,7 +12,7 @@ void object_cache_done(struct object_cache *k)
     arena_done(&k->arena);
 }
 
-static struct object_cache_bytes *keep(struct object_cache *k, const void *s, size_t len)
+static struct object_cache_bytes *copy_bytes(struct object_cache *k, const void *s, size_t len)
 {
     struct object_cache_bytes *bytes = arena_alloc(&k->arena, sizeof(*bytes));
     *bytes = (struct object_cache_bytes){arena_dup(&k->arena, s, len), len};
@@ -48,7 +48,7 @@ void object_cache_add_root(struct object_cache *k, const char *commit, size_t co
 {
     make_room(k);
     (void)map_put(&k->roots, arena_dup(&k->arena, commit, commit_len), commit_len,
-                  keep(k, tree, tree_len));
+                  copy_bytes(k, tree, tree_len));
 }
 
 const struct object_cache_bytes *object_cache_tree(const struct object_cache *k, const char *id)
@@ -66,7 +66,7 @@ void object_cache_add_tree(struct object_cache *k, const char *id, size_t id_len
                            size_t len)
 {
     make_room(k);
-    struct object_cache_bytes *name = keep(k, id, id_len), *tree = keep(k, bytes, len);
+    struct object_cache_bytes *name = copy_bytes(k, id, id_len), *tree = copy_bytes(k, bytes, len);
     (void)map_put(&k->trees, name->s, id_len, tree);
     (void)map_put(&k->ids, tree->s, len, name);
 }

@@ -1,6 +1,6 @@
 /*
- * struct object_cache: what git has said of objects: which tree a commit has, and what is in a
- * tree. Objects never change, so that it stays true. All is forgotten when it gets too much.
+ * struct object_cache: known facts about objects: the tree of a commit, and the bytes of a tree.
+ * Objects never change, so these stay true. If the cache grows too large we empty it.
  */
 #ifndef GIT_FORMAT_OBJECT_CACHE_H
 #define GIT_FORMAT_OBJECT_CACHE_H
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 struct object_cache {
-    struct map roots, trees, ids; /* ids: of trees, by their bytes */
-    struct arena arena;           /* what these lead to */
+    struct map roots, trees, ids; /* ids: ids of trees, by their bytes */
+    struct arena arena;           /* holds keys and values */
 };
 
 struct object_cache_bytes {
@@ -28,12 +28,12 @@ size_t object_cache_commit(const char *expression);
 
 bool object_cache_is_commit(const struct object_cache *known, const struct buf *id);
 
-/* The id of the tree that such an expression stands for, or NULL. */
+/* The id of the tree that such an expression names, or NULL. */
 const char *object_cache_root(const struct object_cache *known, const char *expression);
 void object_cache_add_root(struct object_cache *known, const char *commit, size_t commit_len,
                            const char *tree, size_t tree_len);
 
-/* The bytes of a tree by its id, or NULL; until the next thing is added. */
+/* The bytes of a tree by its id, or NULL. Valid until something is added. */
 const struct object_cache_bytes *object_cache_tree(const struct object_cache *known,
                                                    const char *id);
 /* The id of a tree by its bytes, or NULL. It may have been pruned since it was written. */

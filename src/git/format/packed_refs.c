@@ -14,8 +14,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct packed_ref *)a)->name, ((const struct packed_ref *)b)->name);
 }
 
-/* Names have no blanks in them, values may. */
-static bool take_line(char *line, struct packed_ref *ret)
+/* Names contain no spaces; values may. */
+static bool parse_line(char *line, struct packed_ref *ret)
 {
     char *blank = strrchr(line, ' ');
     if (*line == '#' || *line == '^' || !blank)
@@ -33,12 +33,12 @@ void packed_refs_parse(struct packed_refs *p, struct buf *text)
     *text = (struct buf)BUF_INIT;
     for (char *next = p->text.s, *line; (line = strsep(&next, "\n"));) {
         struct packed_ref ref;
-        if (!take_line(line, &ref))
+        if (!parse_line(line, &ref))
             continue;
         sorted = sorted && (!p->refs.n || by_name(&p->refs.v[p->refs.n - 1], &ref) < 0);
         vec_push(&p->refs, ref);
     }
-    if (!sorted) /* by a git of long ago */
+    if (!sorted) /* written by an old git */
         qsort(p->refs.v, p->refs.n, sizeof(*p->refs.v), by_name);
 }
 

@@ -1,5 +1,6 @@
 /*
- * struct packed_refs: many refs, sorted by name, as `packed-refs` or `git for-each-ref` lists them.
+ * struct packed_refs: many refs, sorted by name, as listed in `packed-refs` or by `git
+ * for-each-ref`.
  */
 #ifndef GIT_FORMAT_PACKED_REFS_H
 #define GIT_FORMAT_PACKED_REFS_H
@@ -8,7 +9,7 @@
 #include "base/vec.h"
 
 struct packed_ref {
-    const char *name, *value; /* what it points at: an id, or "ref: NAME" */
+    const char *name, *value; /* value: an id, or "ref: NAME" */
 };
 
 struct packed_refs {
@@ -21,15 +22,15 @@ struct packed_refs {
         .text = BUF_INIT                                                                           \
     }
 
-/* Reads lines of "VALUE NAME"; those that begin with '#' or '^' are about other things. Takes the
- * text over and leaves an empty one. */
+/* Parses lines of "VALUE NAME"; skips lines that begin with '#' or '^'. Takes ownership of the text
+ * and leaves it empty. */
 void packed_refs_parse(struct packed_refs *p, struct buf *text);
-void packed_refs_done(struct packed_refs *p); /* leaves an empty, usable one */
+void packed_refs_done(struct packed_refs *p); /* leaves it empty and usable */
 
 /* The value of a ref, or NULL. */
 const char *packed_refs_get(const struct packed_refs *p, const char *name);
 
-/* Calls back for each ref that is not the same in both; from or to is NULL where it is in one. */
+/* Calls `fn` for each ref that differs; `from` or `to` is NULL if the ref is missing there. */
 typedef void packed_refs_fn(void *ctx, const char *name, const char *from, const char *to);
 void packed_refs_compare(const struct packed_refs *before, const struct packed_refs *now,
                          packed_refs_fn *fn, void *ctx);

@@ -26,7 +26,7 @@ bool tree_next(const struct buf *tree, size_t id_len, size_t *pos, struct tree_e
     return true;
 }
 
-/* The byte at i, where a folder's name goes on with a slash. */
+/* The byte at i; the name of a folder continues with a slash. */
 static int byte_at(const struct tree_entry *e, size_t i)
 {
     if (i < e->len)

@@ -1,6 +1,6 @@
 /*
- * git's tree objects, as the bytes that they are: "MODE NAME\0ID" again and again, sorted by name,
- * where the name of a folder counts as if it had a slash behind it.
+ * git's tree objects as bytes: a list of "MODE NAME\0ID", sorted by name. Folders are sorted as if
+ * their names ended with a slash.
  */
 #ifndef GIT_FORMAT_TREE_H
 #define GIT_FORMAT_TREE_H
@@ -13,26 +13,26 @@
 
 /* Points into the tree's bytes. */
 struct tree_entry {
-    const char *mode; /* octal, with a space behind it */
+    const char *mode; /* octal, followed by a space */
     const char *name;
     size_t len; /* of the name */
     const unsigned char *id;
     bool is_tree;
 };
 
-/* Reads the entry at *pos and moves *pos behind it; id_len is the length of a binary id. False at
- * the end. Bytes that are no tree are ERR_ENV. */
+/* Reads the entry at *pos and advances *pos; id_len is the length of a binary id. Returns false at
+ * the end, and with ERR_ENV if the bytes are not a tree. */
 bool tree_next(const struct buf *tree, size_t id_len, size_t *pos, struct tree_entry *ret,
                struct err *err);
 
-/* The order of a tree's entries. */
+/* Compares entries in the order of a tree. */
 int tree_compare(const struct tree_entry *a, const struct tree_entry *b);
 
-/* Mode and id are the same; the names are not looked at. */
+/* True if mode and id are the same; ignores the names. */
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id_len);
 
-/* Whether its mode is one that git writes: old programs wrote others (100664, 040000), which git
- * makes one of these when it writes the tree anew. */
+/* True if git still writes this mode. Old programs wrote others (100664, 040000), which git
+ * replaces when it rewrites the tree. */
 bool tree_is_usual(const struct tree_entry *e);
 
 /* Appends an entry; the id is hexadecimal. */

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-enum { NEAR = 512 };
+enum { STEPS_MAX = 512 };
 
-static int which(const char *id, const char *const *wanted, size_t n)
+static int find_index(const char *id, const char *const *wanted, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (strcmp(id, wanted[i]) == 0)
@@ -17,8 +17,8 @@ static int which(const char *id, const char *const *wanted, size_t n)
     return -1;
 }
 
-/* "tree ID", then a line "parent ID" for each; false where there is none. */
-static bool first_parent(const struct buf *text, struct buf *id, bool *ret_merge)
+/* Parses "tree ID" and the first line "parent ID"; false if there is no parent. */
+static bool read_first_parent(const struct buf *text, struct buf *id, bool *ret_merge)
 {
     static const char parent[] = "\nparent ";
     const size_t len = strlen(parent);
@@ -35,17 +35,18 @@ int first_parents_find(struct git_batch *batch, const char *commit, const char *
                        size_t n, struct first_parents *ret, struct err *err)
 {
     autobuf struct buf id = BUF_INIT, text = BUF_INIT;
-    struct first_parents l = {.straight = true};
+    struct first_parents result = {.straight = true};
     buf_addstr(&id, commit);
-    for (int steps = 0; (l.found = which(id.s, wanted, n)) < 0 && steps < NEAR; steps++) {
+    for (int steps = 0; (result.found = find_index(id.s, wanted, n)) < 0 && steps < STEPS_MAX;
+         steps++) {
         bool merge = false;
         buf_cut(&text, 0);
         if (git_batch_read(batch, id.s, &text, err))
             return -1;
-        if (!first_parent(&text, &id, &merge))
+        if (!read_first_parent(&text, &id, &merge))
             break;
-        l.straight = l.straight && !merge;
+        result.straight = result.straight && !merge;
     }
-    *ret = l;
+    *ret = result;
     return 0;
 }

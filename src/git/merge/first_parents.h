@@ -1,7 +1,6 @@
 /*
- * Where a commit stands on the line of first parents of another: what someone has put on a branch
- * since it was last looked at are mostly a few commits, and no process of git's own is needed to
- * see that.
+ * Finds a commit on the first-parent line of another. Usually someone has added only a few commits
+ * to a branch since the last check, so this needs no process of its own.
  */
 #ifndef GIT_MERGE_FIRST_PARENTS_H
 #define GIT_MERGE_FIRST_PARENTS_H
@@ -14,12 +13,11 @@
 struct git_batch;
 
 struct first_parents {
-    int found;     /* which of the wanted commits comes first; -1: none is near, ask git */
-    bool straight; /* no merge is on the way there */
+    int found;     /* index of the first wanted commit found; -1: none is near, ask git */
+    bool straight; /* no merge lies between */
 };
 
-/* Goes back from `commit`, itself included, for a number of commits that takes some milliseconds.
- */
+/* Follows first parents from `commit` (included) for at most some milliseconds. */
 int first_parents_find(struct git_batch *batch, const char *commit, const char *const *wanted,
                        size_t n, struct first_parents *ret, struct err *err);
 

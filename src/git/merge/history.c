@@ -12,62 +12,62 @@ void history_done(struct history *h)
         free(h->commits.v[i].id);
     vec_done(&h->commits);
     vec_done(&h->parents);
-    vec_done(&h->to_see);
+    vec_done(&h->to_visit);
     map_done(&h->by_id);
 }
 
-static void *place(size_t index)
+static void *encode_index(size_t index)
 {
     return (void *)(uintptr_t)(index + 1); // NOLINT(performance-no-int-to-ptr)
 }
 
-static uint32_t find(const struct history *h, const char *id, size_t len)
+static uint32_t find_commit(const struct history *h, const char *id, size_t len)
 {
     return (uint32_t)(uintptr_t)map_get(&h->by_id, id, len);
 }
 
-static void add(struct history *h, const char *id, size_t len)
+static void add_commit(struct history *h, const char *id, size_t len)
 {
     vec_push(&h->commits, (struct history_commit){.id = mem_dup(id, len)});
     const struct history_commit *c = &h->commits.v[h->commits.n - 1];
-    (void)map_put(&h->by_id, c->id, len, place(h->commits.n - 1));
+    (void)map_put(&h->by_id, c->id, len, encode_index(h->commits.n - 1));
 }
 
-/* A parent that is not listed is one that all tips have. */
-static void take_parents(struct history *h, const char *line)
+/* All tips have a parent that is not listed. */
+static void parse_parents(struct history *h, const char *line)
 {
     size_t len = strcspn(line, " \n");
-    uint32_t index = find(h, line, len) - 1;
+    uint32_t index = find_commit(h, line, len) - 1;
     struct history_commit *c = &h->commits.v[index];
     c->first = (uint32_t)h->parents.n;
     for (line += len; *line == ' '; line += len) {
         len = strcspn(++line, " \n");
-        uint32_t parent = find(h, line, len);
+        uint32_t parent = find_commit(h, line, len);
         if (parent)
             vec_push(&h->parents, parent - 1);
     }
     c->n = (uint32_t)h->parents.n - c->first;
 }
 
-static void take_list(struct history *h, const struct buf *list)
+static void parse_list(struct history *h, const struct buf *list)
 {
     for (const char *line = list->s; *line; line += strspn(line, "\n")) {
-        add(h, line, strcspn(line, " \n"));
+        add_commit(h, line, strcspn(line, " \n"));
         line += strcspn(line, "\n");
     }
     for (const char *line = list->s; *line; line += strspn(line, "\n")) {
-        take_parents(h, line);
+        parse_parents(h, line);
         line += strcspn(line, "\n");
     }
 }
 
-static int call(const struct git_place *at, const struct strv *tips, const char *const *words,
-                const char *without, struct buf *out, int *ret_status, struct err *err)
+static int call_git(const struct git_place *at, const struct strv *tips, const char *const *command,
+                    const char *without, struct buf *out, int *ret_status, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
-    for (; *words; words++)
-        strv_push(&args, *words);
+    for (; *command; command++)
+        strv_push(&args, *command);
     for (size_t i = 0; i < tips->n; i++)
         strv_push(&args, tips->v[i]);
     if (*without)
@@ -79,7 +79,7 @@ static int call(const struct git_place *at, const struct strv *tips, const char 
                            : 0;
 }
 
-/* What all tips have is left out, but for the newest of it: all of them go back to that. */
+/* Skips the commits that all tips have, except the newest one: all tips descend from it. */
 int history_read(struct history *h, const struct git_place *at, const struct strv *tips,
                  struct err *err)
 {
@@ -90,42 +90,42 @@ int history_read(struct history *h, const struct git_place *at, const struct str
     *h = (struct history){0};
     if (!tips->n)
         return 0;
-    if (call(at, tips, common, "", &base, &status, err))
+    if (call_git(at, tips, common, "", &base, &status, err))
         return -1;
     buf_cut(&base, strcspn(base.s, "\n"));
     if (base.len)
-        add(h, base.s, base.len);
-    if (call(at, tips, list, base.s, &commits, &status, err))
+        add_commit(h, base.s, base.len);
+    if (call_git(at, tips, list, base.s, &commits, &status, err))
         return -1;
-    take_list(h, &commits);
+    parse_list(h, &commits);
     return 0;
 }
 
-static void clear(struct history *h)
+static void clear_marks(struct history *h)
 {
     for (size_t i = 0; i < h->commits.n; i++)
         h->commits.v[i].marks = 0;
 }
 
-static void see(struct history *h, uint32_t index, uint32_t mark)
+static void visit(struct history *h, uint32_t index, uint32_t mark)
 {
     if (h->commits.v[index].marks & mark)
         return;
     h->commits.v[index].marks |= mark;
-    vec_push(&h->to_see, index);
+    vec_push(&h->to_visit, index);
 }
 
-/* Marks a tip and all that it goes back to. */
+/* Marks a tip and all its ancestors. */
 static void walk(struct history *h, const char *tip, uint32_t mark)
 {
-    uint32_t index = find(h, tip, strlen(tip));
-    h->to_see.n = 0;
+    uint32_t index = find_commit(h, tip, strlen(tip));
+    h->to_visit.n = 0;
     if (index)
-        see(h, index - 1, mark);
-    while (h->to_see.n) {
-        const struct history_commit *c = &h->commits.v[h->to_see.v[--h->to_see.n]];
+        visit(h, index - 1, mark);
+    while (h->to_visit.n) {
+        const struct history_commit *c = &h->commits.v[h->to_visit.v[--h->to_visit.n]];
         for (uint32_t i = 0; i < c->n; i++)
-            see(h, h->parents.v[c->first + i], mark);
+            visit(h, h->parents.v[c->first + i], mark);
     }
 }
 
@@ -133,7 +133,7 @@ void history_count(struct history *h, const char *tip, const char *of, size_t *r
                    size_t *ret_behind)
 {
     *ret_ahead = *ret_behind = 0;
-    clear(h);
+    clear_marks(h);
     walk(h, tip, MARK_A);
     walk(h, of, MARK_B);
     for (size_t i = 0; i < h->commits.n; i++) {
@@ -142,7 +142,7 @@ void history_count(struct history *h, const char *tip, const char *of, size_t *r
     }
 }
 
-/* The parents of what both have are older than it. */
+/* Marks the parents of every commit that both sides have. */
 static void mark_older(struct history *h)
 {
     for (size_t i = 0; i < h->commits.n; i++) {
@@ -155,7 +155,7 @@ static void mark_older(struct history *h)
 const char *history_fork(struct history *h, const char *tip, const char *const *others, size_t n)
 {
     const char *found = NULL;
-    clear(h);
+    clear_marks(h);
     walk(h, tip, MARK_A);
     for (size_t i = 0; i < n; i++)
         walk(h, others[i], MARK_B);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The id of the last commit that both have; empty where they have none. */
+/* The id of the last common commit; empty if there is none. */
 static int find_fork(const struct git_place *at, const char *a, const char *b, struct buf *ret,
                      struct err *err)
 {
@@ -20,8 +20,8 @@ static int find_fork(const struct git_place *at, const char *a, const char *b, s
     return status > 1 ? err_set(err, ERR_ENV, "git merge-base: %s", errout.s) : 0;
 }
 
-/* The commits on one side of a range: those whose patch git finds on the other one too, and whether
- * that is all of them. */
+/* Lists the commits on one side of a range whose patch git also finds on the other side. *ret_all
+ * is true if these are all commits of that side. */
 static int list_side(const struct git_place *at, const char *side, const char *range,
                      struct buf *ret, bool *ret_all, struct err *err)
 {
@@ -37,8 +37,9 @@ static int list_side(const struct git_place *at, const char *side, const char *r
     return 0;
 }
 
-/* Whether the patch of each commit that `into` has not is among those that `commit` has not. A
- * merge has none, so that one with changes of its own is never found. git finds the candidates. */
+/* Sets *ret_yes if every commit that only `commit` has shares its patch with a commit that only
+ * `into` has. git finds the candidates. It gives a merge no patch, so we never find a merge with
+ * changes of its own. */
 static int has_patches(const struct git_place *at, const char *commit, const char *into,
                        bool *ret_yes, struct err *err)
 {
@@ -56,17 +57,17 @@ static int has_patches(const struct git_place *at, const char *commit, const cha
                : 0;
 }
 
-/* The commit that a squash would be, which nothing refers to. It is written by itself, as it needs
- * no identity and is the same each time. */
+/* Writes the commit that a squash would create; no ref points to it. We write the object directly,
+ * because then it needs no identity and is always the same. */
 static int squash(const struct git_place *at, const char *tree, const char *parent, struct buf *ret,
                   struct err *err)
 {
-    static const char who[] = "anabranch <anabranch@localhost> 0 +0000";
+    static const char identity[] = "anabranch <anabranch@localhost> 0 +0000";
     autostrv struct strv args = {0};
     autobuf struct buf text = BUF_INIT, errout = BUF_INIT;
     int status;
-    buf_addf(&text, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\nsquashed\n", tree, parent, who,
-             who);
+    buf_addf(&text, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\nsquashed\n", tree, parent,
+             identity, identity);
     strv_pushl(&args, "hash-object", "-t", "commit", "-w", "--stdin", NULL);
     if (git_feed(at, &args, &text, ret, &errout, &status, err))
         return -1;
@@ -77,11 +78,15 @@ static int squash(const struct git_place *at, const char *tree, const char *pare
 static int is_squashed(const struct git_place *at, const char *tree, const char *fork,
                        const char *into, bool *ret_yes, struct err *err)
 {
-    autobuf struct buf one = BUF_INIT;
-    return squash(at, tree, fork, &one, err) || has_patches(at, one.s, into, ret_yes, err) ? -1 : 0;
+    autobuf struct buf squashed_commit = BUF_INIT;
+    return squash(at, tree, fork, &squashed_commit, err) ||
+                   has_patches(at, squashed_commit.s, into, ret_yes, err)
+               ? -1
+               : 0;
 }
 
-/* Programs of the user's that merge may leave out what they like: with them it is a conflict. */
+/* Makes every merge driver of the user fail, which counts as a conflict: a driver may drop
+ * changes. */
 static int refuse_drivers(const struct git_place *at, struct strv *args, struct err *err)
 {
     autostrv struct strv ask = {0};
@@ -114,15 +119,15 @@ static int is_contained(const struct git_place *at, const char *commit, const ch
     return 0;
 }
 
-/* By patch first: that finds also what was changed again since. */
+/* Compares patches first: this also finds changes that were changed again later. */
 static int compare(const struct git_place *at, const char *commit, const char *fork,
                    const char *into, enum merged *ret, struct err *err)
 {
-    autobuf struct buf tree = BUF_INIT, was = BUF_INIT;
+    autobuf struct buf tree = BUF_INIT, fork_tree = BUF_INIT;
     bool rebased = false, squashed = false, contained = false;
-    if (git_tree_of(at, commit, &tree, err) || git_tree_of(at, fork, &was, err))
+    if (git_tree_of(at, commit, &tree, err) || git_tree_of(at, fork, &fork_tree, err))
         return -1;
-    bool changes = strcmp(tree.s, was.s) != 0;
+    bool changes = strcmp(tree.s, fork_tree.s) != 0;
     if ((changes && has_patches(at, commit, into, &rebased, err)) ||
         (changes && !rebased && is_squashed(at, tree.s, fork, into, &squashed, err)) ||
         (changes && !rebased && !squashed && is_contained(at, commit, into, &contained, err)))

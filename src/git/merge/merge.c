@@ -12,8 +12,8 @@ void merge_result_done(struct merge_result *m)
     buf_done(&m->conflicts);
 }
 
-/* The tree's id, then the paths, then an empty one, then messages: all with a NUL behind them. */
-static void take_answer(struct merge_result *ret, const struct buf *out)
+/* Parses the tree's id, the paths, an empty path and messages. A NUL follows each. */
+static void parse_result(struct merge_result *ret, const struct buf *out)
 {
     const char *s = out->s, *end = out->s + out->len;
     buf_addstr(&ret->tree, s);
@@ -23,8 +23,7 @@ static void take_answer(struct merge_result *ret, const struct buf *out)
 
 void merge_ask(const struct git_place *at, const char *ours, const char *theirs, struct strv *args)
 {
-    if (at->work_tree &&
-        !at->tree) /* or else it reads attributes in whatever folder we were started in */
+    if (at->work_tree && !at->tree) /* else git would read attributes in our current folder */
         strv_pushl(args, "-C", at->work_tree, NULL);
     strv_pushl(args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
                NULL);
@@ -38,7 +37,7 @@ int merge_answer(const struct buf *out, const struct buf *errout, int status,
                        errout->s);
     buf_cut(&ret->tree, 0);
     buf_cut(&ret->conflicts, 0);
-    take_answer(ret, out);
+    parse_result(ret, out);
     ret->clean = status == 0;
     if (ret->clean)
         buf_cut(&ret->conflicts, 0);
@@ -68,8 +67,8 @@ int merge_since(const struct git_place *at, const char *base, const char *ours, 
     return plain ? 0 : merge_trees(at, ours, theirs, ret, err);
 }
 
-/* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the
- * picked commit's parent, gives it the one that is wanted. */
+/* merge-tree finds the base in the history. So we create a stand-in commit with the tree of `onto`
+ * whose parent is the parent of the picked commit: that parent is the base we want. */
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err)
 {
@@ -83,7 +82,7 @@ int merge_pick(const struct git_place *at, const char *onto, const char *commit,
     return merge_since(at, parent.s, stand_in.s, commit, ret, err);
 }
 
-/* "MODE ID STAGE\tPATH"; whatever the index has of a path has to go first. */
+/* Parses "MODE ID STAGE\tPATH". First removes the existing entry of a path from the index. */
 static void add_stages(struct buf *out, const char *s, const char *end, size_t id_len)
 {
     const char *last = NULL;
@@ -149,7 +148,7 @@ int merge_describe(const struct git_place *at, const struct merge_result *m, str
         if (git_try(at, &args, &file, NULL, &status, err))
             return -1;
         buf_addf(out, "%s%s", path == m->conflicts.s ? "" : ", ", path);
-        if (status == 0) /* else one side has no such file: there is nothing to show */
+        if (status == 0) /* else one side has no such file: no lines to show */
             add_hunks(out, &file);
     }
     return 0;

@@ -1,6 +1,6 @@
 /*
- * Merging without a work tree: the cost does not depend on the size of the repository, and nothing
- * of the user's is touched.
+ * Merges without a work tree: the cost does not depend on the size of the repository, and the
+ * user's files stay untouched.
  */
 #ifndef GIT_MERGE_MERGE_H
 #define GIT_MERGE_MERGE_H
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 struct merge_result {
-    struct buf tree;      /* the merged tree; with markers where it is not clean */
+    struct buf tree;      /* the merged tree; with conflict markers if it is not clean */
     struct buf conflicts; /* paths in conflict, each with a NUL behind it */
     bool clean;
 };
@@ -25,32 +25,33 @@ struct merge_result {
 void merge_result_done(struct merge_result *m);
 #define automerge own_cleanup(merge_result_done)
 
-/* Merges two commits by their common ancestor. A conflict is a result, not a failure. The place's
- * work tree is where attributes (merge=union, drivers) are read and drivers are run. */
+/* Merges two commits. A conflict is a result, not a failure. git reads attributes (merge=union,
+ * drivers) and runs drivers in the work tree of the place. */
 int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 
-/* The same for who runs git himself: its arguments, and what it said by its output and status. */
+/* The same for callers that run git themselves: the arguments, and the result from its output and
+ * status. */
 void merge_ask(const struct git_place *at, const char *ours, const char *theirs, struct strv *args);
 int merge_answer(const struct buf *out, const struct buf *errout, int status,
                  struct merge_result *ret, struct err *err);
 
-/* The same for a caller that knows the common ancestor: at a place with a batch, a merge in which
- * no entry changed on both sides then needs no process (merge_plain_trees.h). */
+/* The same for a caller that knows the common ancestor. If the place has a batch and no entry
+ * changed on both sides, this needs no process (merge_plain_trees.h). */
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 
-/* Applies what `commit` changed since its parent to `onto`. */
+/* Applies the changes of `commit` since its parent to `onto`. */
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err);
 
-/* Appends the conflicts of merge_trees() as `git update-index -z --index-info` takes them: each
- * path with what both sides and their ancestor have there. */
+/* Appends the conflicts of merge_trees() as input for `git update-index -z --index-info`: each path
+ * with its versions on both sides and in their ancestor. */
 int merge_stages(const struct git_place *at, const char *ours, const char *theirs, struct buf *out,
                  struct err *err);
 
-/* Appends "path (lines 10-14, 30-38)" for each path in conflict, separated by ", ": where the
- * markers are in the merged file. */
+/* Appends "path (lines 10-14, 30-38)" for each path in conflict, separated by ", ": the places of
+ * the conflict markers in the merged file. */
 int merge_describe(const struct git_place *at, const struct merge_result *m, struct buf *out,
                    struct err *err);
 

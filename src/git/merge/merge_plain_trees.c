@@ -16,9 +16,9 @@ struct level {
     struct buf tree[SIDES];
     size_t pos[SIDES];
     struct tree_entry next[SIDES];
-    bool there[SIDES];                   /* `next` is one */
-    VEC(struct tree_entry) added[SIDES]; /* what is not in the base */
-    struct buf name;                     /* in the folder above */
+    bool has_next[SIDES];                /* `next` is valid */
+    VEC(struct tree_entry) added[SIDES]; /* entries that are not in the base */
+    struct buf name;                     /* its name in its parent folder */
     struct buf merged;
 };
 
@@ -53,7 +53,7 @@ static struct level *level_new(struct merge *m)
 static int advance(struct merge *m, struct level *l, enum side s, struct err *err)
 {
     struct err damage = {0};
-    l->there[s] = tree_next(&l->tree[s], m->id_len, &l->pos[s], &l->next[s], &damage);
+    l->has_next[s] = tree_next(&l->tree[s], m->id_len, &l->pos[s], &l->next[s], &damage);
     return damage.code ? (*err = damage, -1) : 0;
 }
 
@@ -63,8 +63,8 @@ static int read_tree(struct merge *m, struct level *l, enum side s, const char *
     return git_batch_read(m->batch, name, &l->tree[s], err) || advance(m, l, s, err) ? -1 : 0;
 }
 
-/* The folder of that name, on all sides that have it. */
-static int descend(struct merge *m, const struct tree_entry *const at[SIDES], struct err *err)
+/* Opens the folder of this name on all sides that have it. */
+static int open_folder(struct merge *m, const struct tree_entry *const at[SIDES], struct err *err)
 {
     struct level *l = level_new(m);
     buf_add(&l->name, at[OURS]->name, at[OURS]->len);
@@ -79,47 +79,48 @@ static int descend(struct merge *m, const struct tree_entry *const at[SIDES], st
     return 0;
 }
 
-static void take(struct merge *m, struct level *l, const struct tree_entry *e)
+static void add_entry(struct merge *m, struct level *l, const struct tree_entry *e)
 {
     m->plain = m->plain && tree_is_usual(e);
     buf_add(&l->merged, e->mode, (size_t)((const char *)e->id - e->mode) + m->id_len);
 }
 
-/* What is there under one name: `at` has NULL for the sides that lack it. */
-static int settle(struct merge *m, struct level *l, const struct tree_entry *const at[SIDES],
-                  struct err *err)
+/* Merges the entries of one name. `at` is NULL for sides that lack it. */
+static int merge_entry(struct merge *m, struct level *l, const struct tree_entry *const at[SIDES],
+                       struct err *err)
 {
     const struct tree_entry *base = at[BASE], *ours = at[OURS], *theirs = at[THEIRS];
     if ((!ours && !theirs) || (base && (!ours || !theirs)))
         m->plain = false;
     else if (!ours)
-        take(m, l, theirs);
+        add_entry(m, l, theirs);
     else if (!theirs)
-        take(m, l, ours);
+        add_entry(m, l, ours);
     else if (base && tree_same(base, theirs, m->id_len))
-        take(m, l, ours);
+        add_entry(m, l, ours);
     else if (base && tree_same(base, ours, m->id_len))
-        take(m, l, theirs);
+        add_entry(m, l, theirs);
     else if (tree_same(ours, theirs, m->id_len) && !(base && ours->is_tree))
-        take(m, l, ours);
+        add_entry(m, l, ours);
     else if (ours->is_tree && theirs->is_tree)
-        return descend(m, at, err); /* what both took out may be elsewhere now, on each side */
+        return open_folder(
+            m, at, err); /* an entry that both sides removed may be elsewhere now on each side */
     else
         m->plain = false;
     return 0;
 }
 
-static int step(struct merge *m, struct level *l, struct err *err)
+static int merge_next_name(struct merge *m, struct level *l, struct err *err)
 {
     struct tree_entry entries[SIDES];
     const struct tree_entry *at[SIDES] = {NULL}, *first = NULL;
     memcpy(entries, l->next, sizeof(entries));
     for (int s = 0; s < SIDES; s++) {
-        if (l->there[s] && (!first || tree_compare(&entries[s], first) < 0))
+        if (l->has_next[s] && (!first || tree_compare(&entries[s], first) < 0))
             first = &entries[s];
     }
     for (int s = 0; s < SIDES; s++) {
-        if (!l->there[s] || tree_compare(&entries[s], first) != 0)
+        if (!l->has_next[s] || tree_compare(&entries[s], first) != 0)
             continue;
         at[s] = &entries[s];
         if (s != BASE && !at[BASE])
@@ -127,11 +128,12 @@ static int step(struct merge *m, struct level *l, struct err *err)
         if (advance(m, l, (enum side)s, err))
             return -1;
     }
-    return settle(m, l, at, err);
+    return merge_entry(m, l, at, err);
 }
 
-/* A file here and a folder there of one name are not side by side in the order of a tree. */
-static bool clash(const struct level *l)
+/* True if one side added a file and the other a folder of the same name: these are not adjacent in
+ * the order of a tree. */
+static bool has_clash(const struct level *l)
 {
     if (l->added[OURS].n * l->added[THEIRS].n > CLASH_MAX)
         return true;
@@ -147,12 +149,12 @@ static bool clash(const struct level *l)
     return false;
 }
 
-/* The last folder is merged: it becomes an entry of the one above, or the result. */
-static int ascend(struct merge *m, struct buf *ret_tree, struct err *err)
+/* Writes the last folder, which is merged: it becomes an entry of its parent, or the result. */
+static int finish_folder(struct merge *m, struct buf *ret_tree, struct err *err)
 {
     struct level *l = m->levels.v[m->levels.n - 1];
     autobuf struct buf id = BUF_INIT;
-    m->plain = !clash(l);
+    m->plain = !has_clash(l);
     if (!m->plain)
         return 0;
     if (git_batch_write(m->batch, GIT_BATCH_TREE, &l->merged, &id, err)) {
@@ -168,7 +170,7 @@ static int ascend(struct merge *m, struct buf *ret_tree, struct err *err)
     return 0;
 }
 
-static int begin(struct merge *m, const char *const commits[SIDES], struct err *err)
+static int open_roots(struct merge *m, const char *const commits[SIDES], struct err *err)
 {
     struct level *l = level_new(m);
     for (int s = 0; s < SIDES; s++) {
@@ -184,11 +186,11 @@ int merge_plain_trees(struct git_batch *batch, const char *base, const char *our
 {
     struct merge m = {.batch = batch, .id_len = strlen(base) / 2, .plain = true};
     const char *const commits[SIDES] = {base, ours, theirs};
-    int rc = begin(&m, commits, err);
+    int rc = open_roots(&m, commits, err);
     while (rc == 0 && m.plain && m.levels.n) {
         struct level *l = m.levels.v[m.levels.n - 1];
-        bool left = l->there[BASE] || l->there[OURS] || l->there[THEIRS];
-        rc = left ? step(&m, l, err) : ascend(&m, ret_tree, err);
+        bool has_entries = l->has_next[BASE] || l->has_next[OURS] || l->has_next[THEIRS];
+        rc = has_entries ? merge_next_name(&m, l, err) : finish_folder(&m, ret_tree, err);
     }
     *ret_plain = m.plain;
     while (m.levels.n)

@@ -1,9 +1,8 @@
 /*
- * The merges that need no judgement: no folder has an entry that both sides changed in different
- * ways, and none that both changed, be it in the same way, lacks an entry that it had, so that no
- * rename can be in play.
- * There git would come to the same tree, and it takes a few questions to a process that is there
- * already instead of a process of its own. Everything else is git's to merge.
+ * Merges the simple cases: no folder has an entry that both sides changed in different ways, and no
+ * folder that both sides changed, even in the same way, has lost an entry. So renames play no part.
+ * In these cases git would produce the same tree, and we need only a few questions to a running
+ * process, not a process of our own. git merges all other cases.
  */
 #ifndef GIT_MERGE_MERGE_PLAIN_TREES_H
 #define GIT_MERGE_MERGE_PLAIN_TREES_H
@@ -15,8 +14,8 @@
 
 struct git_batch;
 
-/* Merges the trees of two commits by that of a third. *ret_plain is false where git must do it;
- * else the merged tree's id is appended. */
+/* Merges the trees of two commits with the tree of a third as their base. If git must do it,
+ * *ret_plain is false; otherwise appends the id of the merged tree. */
 int merge_plain_trees(struct git_batch *batch, const char *base, const char *ours,
                       const char *theirs, struct buf *ret_tree, bool *ret_plain, struct err *err);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The patches of some commits, one behind the other, each with a NUL behind it. */
+/* Appends the patches of some commits. A NUL follows each. */
 static int read_patches(const struct git_place *at, const struct buf *commits, struct buf *ret,
                         struct err *err)
 {
@@ -23,36 +23,38 @@ static int read_patches(const struct git_place *at, const struct buf *commits, s
     return 0;
 }
 
-/* Takes out where the hunks are and which blobs they lead to: content has a sign before it. */
-static void strip(const char *patch, struct buf *ret)
+/* Removes the positions of hunks and the ids of blobs. Lines of content begin with another
+ * character. */
+static void normalize_patch(const char *patch, struct buf *ret)
 {
     buf_cut(ret, 0);
     for (const char *line = patch; *line;) {
         size_t len = strcspn(line, "\n") + 1;
-        bool place = str_begins(line, "@@ ") || str_begins(line, "index ");
-        len -= !line[len - 1]; /* the last one may have no end */
-        buf_add(ret, place ? "@@\n" : line, place ? 3 : len);
+        bool is_position = str_begins(line, "@@ ") || str_begins(line, "index ");
+        len -= !line[len - 1]; /* the last line may have no newline */
+        buf_add(ret, is_position ? "@@\n" : line, is_position ? 3 : len);
         line += len;
     }
 }
 
-static void note_all(const struct buf *patches, struct map *known, struct strv *keys)
+static void add_patches(const struct buf *patches, struct map *known, struct strv *keys)
 {
     autobuf struct buf text = BUF_INIT;
     for (const char *p = patches->s; p < patches->s + patches->len; p += strlen(p) + 1) {
-        strip(p, &text);
+        normalize_patch(p, &text);
         strv_push(keys, text.s);
         (void)map_put(known, keys->v[keys->n - 1], text.len, known);
     }
 }
 
-static bool are_known(const struct buf *patches, const struct map *known)
+static bool has_all_patches(const struct buf *patches, const struct map *known)
 {
     autobuf struct buf text = BUF_INIT;
     bool all = true;
     for (const char *p = patches->s; all && p < patches->s + patches->len; p += strlen(p) + 1) {
-        strip(p, &text);
-        all = text.len <= 1 || map_get(known, text.s, text.len); /* 1: before the first */
+        normalize_patch(p, &text);
+        all = text.len <= 1 ||
+              map_get(known, text.s, text.len); /* 1: the text before the first patch */
     }
     return all;
 }
@@ -65,7 +67,7 @@ int patches_are_among(const struct git_place *at, const struct buf *commits,
     automap struct map known = {0};
     if (read_patches(at, commits, &ours, err) || read_patches(at, among, &theirs, err))
         return -1;
-    note_all(&theirs, &known, &keys);
-    *ret_yes = are_known(&ours, &known);
+    add_patches(&theirs, &known, &keys);
+    *ret_yes = has_all_patches(&ours, &known);
     return 0;
 }

@@ -9,13 +9,13 @@
 enum { VERSION = 2 };
 
 struct edit {
-    struct git_index index; /* another reader of it */
+    struct git_index index; /* a separate reader of the index */
     const struct index_change *next, *end;
     struct buf entries, trees;
-    uint32_t n;         /* entries */
-    struct map touched; /* paths of folders, with the slash, in which something is another: ... */
-    struct arena arena; /* ... by how many entries they have more, a long each */
-    const struct map *known; /* what their trees are, if that is known */
+    uint32_t n;              /* number of entries */
+    struct map touched;      /* paths of changed folders, with the slash; ... */
+    struct arena arena;      /* ... values: change of the number of entries, a long each */
+    const struct map *known; /* their new trees, or NULL */
 };
 
 static void edit_done(struct edit *e)
@@ -27,38 +27,39 @@ static void edit_done(struct edit *e)
     arena_done(&e->arena);
 }
 
-static void touch_folder(struct edit *e, const char *path, size_t len, long more)
+static void touch_folder(struct edit *e, const char *path, size_t len, long difference)
 {
     long *sum = map_get(&e->touched, path, len);
     if (!sum) {
         sum = arena_alloc(&e->arena, sizeof(*sum));
         (void)map_put(&e->touched, path, len, sum);
     }
-    *sum += more;
+    *sum += difference;
 }
 
-/* The folders that the path of a change is in have other trees. */
-static void touch(struct edit *e, const char *path, long more)
+/* All folders above a changed path have new trees. */
+static void touch_parents(struct edit *e, const char *path, long difference)
 {
-    touch_folder(e, "", 0, more);
+    touch_folder(e, "", 0, difference);
     for (const char *slash = path; (slash = strchr(slash, '/')); slash++)
-        touch_folder(e, path, (size_t)(slash + 1 - path), more);
+        touch_folder(e, path, (size_t)(slash + 1 - path), difference);
 }
 
-static void add(struct edit *e, const struct index_change *c)
+static void add_changed(struct edit *e, const struct index_change *c)
 {
     git_index_add(&e->entries, c->path, c->mode, c->id, &c->st);
     e->n++;
 }
 
-/* New entries that come before a path; NULL: all that are left. False: one is to go. */
+/* Adds the new entries that sort before a path; NULL: all that are left. Returns false if an entry
+ * is to be removed that does not exist. */
 static bool add_before(struct edit *e, const char *path)
 {
     for (; e->next < e->end && (!path || strcmp(e->next->path, path) < 0); e->next++) {
         if (!e->next->id)
             return false;
-        add(e, e->next);
-        touch(e, e->next->path, 1);
+        add_changed(e, e->next);
+        touch_parents(e, e->next->path, 1);
     }
     return true;
 }
@@ -71,7 +72,7 @@ static bool is_same(const struct git_index *index, const struct git_index_entry 
     return c->id && entry->mode == c->mode && strcmp(id.s, c->id) == 0;
 }
 
-static void take_entry(struct edit *e, const struct git_index_entry *entry)
+static void copy_entry(struct edit *e, const struct git_index_entry *entry)
 {
     size_t len = strlen(entry->path);
     if (e->next == e->end || strcmp(e->next->path, entry->path) != 0) {
@@ -80,19 +81,19 @@ static void take_entry(struct edit *e, const struct git_index_entry *entry)
         return;
     }
     if (e->next->id)
-        add(e, e->next);
+        add_changed(e, e->next);
     if (!is_same(&e->index, entry, e->next))
-        touch(e, e->next->path, e->next->id ? 0 : -1);
+        touch_parents(e, e->next->path, e->next->id ? 0 : -1);
     e->next++;
 }
 
-static bool take_entries(struct edit *e)
+static bool copy_entries(struct edit *e)
 {
     bool good = e->index.version == VERSION;
     for (struct git_index_entry entry; good && git_index_next(&e->index, &entry);) {
         good = !entry.unsorted && !entry.unmerged && add_before(e, entry.path);
         if (good)
-            take_entry(e, &entry);
+            copy_entry(e, &entry);
     }
     return good && e->index.good && add_before(e, NULL);
 }
@@ -106,14 +107,14 @@ static void add_node(struct edit *e, const struct git_index_node *node)
         buf_add(&e->trees, node->id, e->index.id_len);
 }
 
-/* What has become of a folder. */
-static void settle_node(const struct edit *e, const struct buf *path, struct git_index_node *node)
+/* Updates the node of a changed folder. */
+static void update_node(const struct edit *e, const struct buf *path, struct git_index_node *node)
 {
-    const long *more = map_get(&e->touched, path->s, path->len);
-    if (!more || node->entries < 0)
+    const long *difference = map_get(&e->touched, path->s, path->len);
+    if (!difference || node->entries < 0)
         return;
     node->id = e->known ? map_get(e->known, path->s, path->len) : NULL;
-    node->entries = node->id ? node->entries + *more : -1;
+    node->entries = node->id ? node->entries + *difference : -1;
 }
 
 /* A folder whose subfolders are being read. */
@@ -122,8 +123,8 @@ struct folder {
     size_t path; /* length of its path, with the slash */
 };
 
-/* The nodes are in the order of a walk, so that those that stay are as they were. */
-static bool take_trees(struct edit *e)
+/* The nodes are in the order of a walk, so unchanged ones can be copied. */
+static bool copy_trees(struct edit *e)
 {
     VEC(struct folder) folders = {0};
     autobuf struct buf path = BUF_INIT;
@@ -145,7 +146,7 @@ static bool take_trees(struct edit *e)
         if (!good)
             break;
         buf_addf(&path, "%s%s", node.name, *node.name ? "/" : "");
-        settle_node(e, &path, &node);
+        update_node(e, &path, &node);
         add_node(e, &node);
         vec_push(&folders, (struct folder){.left = node.subtrees, .path = path.len});
     }
@@ -163,7 +164,7 @@ int index_edit(const struct git_index *index, const struct index_change *changes
                                             .entries = BUF_INIT,
                                             .trees = BUF_INIT};
     e.index.name = (struct buf)BUF_INIT;
-    *ret_done = take_entries(&e) && take_trees(&e);
+    *ret_done = copy_entries(&e) && copy_trees(&e);
     if (!*ret_done)
         return 0;
     return git_index_write(to, &e.entries, e.n, e.trees.s, e.trees.len, e.index.id_len, err);

@@ -1,7 +1,7 @@
 /*
- * An index written anew with some of its entries changed, without git. Only of version 2, which git
- * writes unless it is told otherwise; of what is behind the entries the trees that are known of
- * folders stay, less those that the changes touch and that nobody can tell.
+ * Rewrites an index with some entries changed, without git. Only for version 2, which git writes by
+ * default. The new index keeps no extension but the known trees of folders, except those that the
+ * changes affect and for which the caller has no new id.
  */
 #ifndef GIT_TREE_INDEX_EDIT_H
 #define GIT_TREE_INDEX_EDIT_H
@@ -16,20 +16,19 @@
 
 struct index_change {
     const char *path;
-    const char *id; /* in digits; NULL: the entry goes */
+    const char *id; /* hexadecimal; NULL: remove the entry */
     uint32_t mode;  /* as in a tree */
     struct stat st;
 };
 
-/* Writes what an index is with the changes, which are sorted by path, to a file that must not
- * exist. No path may be in what is a file in another. `trees` has the binary ids that folders have
- * by then, of those that the changes touch, by their paths with the slash, "" for the top; or it is
- * NULL. *ret_done is false, and nothing is written, where the index is of another kind, or an entry
- * is to go that it does not have. */
+/* Writes the changed index to a file that must not exist. The changes are sorted by path, and no
+ * path may lie below the path of another file. `trees` maps the paths of changed folders (with the
+ * slash, "" for the top) to their new binary ids, or is NULL. If the index is of another kind, or
+ * lacks an entry that is to be removed, writes nothing and *ret_done is false. */
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
                const struct map *trees, const char *to, bool *ret_done, struct err *err);
 
-/* Orders changes by their paths, for qsort(). */
+/* Compares changes by path, for qsort(). */
 int index_change_compare(const void *a, const void *b);
 
 #endif

@@ -12,16 +12,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Above that, one process is quicker than so many questions. */
-enum { ASKED_MAX = 64 };
+/* Above this number, one process is faster than the questions. */
+enum { QUESTIONS_MAX = 64 };
 
-/* A folder whose tree is known: so many entries of the index are in it. */
+/* A folder whose tree is known; `entries` is the number of index entries in it. */
 struct known {
     size_t entries;
     const unsigned char *id;
 };
 
-/* A folder that is being put together. */
+/* A folder whose tree we are building. */
 struct level {
     size_t prefix; /* length of its path, with the slash */
     struct buf tree;
@@ -32,19 +32,19 @@ struct reader {
     struct git_index index;
     size_t id_len;
     struct arena arena;
-    size_t asked;              /* folders that git is asked about or to write */
+    size_t questions;          /* number of folders that we ask git about or let it write */
     struct map folders;        /* path, with the slash: struct known */
-    const unsigned char *root; /* its id, where all is known */
+    const unsigned char *root; /* id of the root tree, if it is known */
     VEC(struct level) levels;
-    struct buf last;   /* the last path that was added */
-    struct buf relied; /* ids of what must be there already, a line each */
+    struct buf last;     /* the last path added */
+    struct buf required; /* ids of objects that must exist, one per line */
 };
 
 /* A node of the cache whose subtrees are being read. */
 struct open_node {
     long subtrees;
     size_t path; /* length of its path, with the slash */
-    bool known;  /* it or one above is: those below are of no interest */
+    bool known;  /* it or a folder above it is known: skip the folders below */
 };
 
 static void note_folder(struct reader *r, const struct buf *path, size_t entries,
@@ -58,7 +58,7 @@ static void note_folder(struct reader *r, const struct buf *path, size_t entries
         r->root = id;
 }
 
-/* git says it of trees that were pruned as well: those are made again. */
+/* The index may name trees that were pruned: we rebuild these. */
 static bool exists(const struct reader *r, const unsigned char *id)
 {
     autobuf struct buf name = BUF_INIT, out = BUF_INIT;
@@ -83,8 +83,8 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
         }
         struct open_node node = {.known = above->known};
         struct git_index_node read;
-        good =
-            git_index_node(&r->index, &at, end, &read) && (node.known || ++r->asked <= ASKED_MAX);
+        good = git_index_node(&r->index, &at, end, &read) &&
+               (node.known || ++r->questions <= QUESTIONS_MAX);
         if (!good)
             break;
         buf_addstr(&path, read.name);
@@ -102,14 +102,14 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
     return good;
 }
 
-/* Entries that make no tree, or one that is git's to make. */
+/* Entries that cannot be in a tree, or need git. */
 static bool is_odd(const struct git_index_entry *e)
 {
     return e->unmerged || e->intended || (e->mode & GIT_INDEX_KIND) == GIT_INDEX_FOLDER;
 }
 
-/* A first time through all entries: what is known of folders is behind them. */
-static bool lookup_ahead(struct reader *r)
+/* Reads all entries once, to reach the known trees that follow them. */
+static bool read_known_trees(struct reader *r)
 {
     struct git_index first = r->index;
     const char *cache;
@@ -120,23 +120,23 @@ static bool lookup_ahead(struct reader *r)
         good = !is_odd(&e);
     if (good && first.good)
         good = git_index_extension(&first, "TREE", &cache, &len) ? read_cache(r, cache, cache + len)
-                                                                 : r->index.left <= ASKED_MAX;
+                                                                 : r->index.left <= QUESTIONS_MAX;
     buf_done(&first.name);
     return good && first.good;
 }
 
-/* Most folders are as in another task's commit. */
+/* Most folders have the same tree as in another task's commit. */
 static int write_tree(struct reader *r, const struct buf *tree, struct buf *ret_id, struct err *err)
 {
     const char *known = git_batch_tree_id(r->batch, tree);
     if (!known)
         return git_batch_write(r->batch, GIT_BATCH_TREE, tree, ret_id, err);
     buf_addstr(ret_id, known);
-    buf_addf(&r->relied, "%s\n", known);
+    buf_addf(&r->required, "%s\n", known);
     return 0;
 }
 
-/* The last folder is complete: it becomes an entry of the one above, or the result. */
+/* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
@@ -154,7 +154,7 @@ static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
     return 0;
 }
 
-/* Adds the folder as it is known, and passes over its entries. */
+/* Adds a folder with its known tree and skips its entries. */
 static void add_known(struct reader *r, const char *name, size_t len, const struct known *known)
 {
     autobuf struct buf id = BUF_INIT;
@@ -165,10 +165,11 @@ static void add_known(struct reader *r, const char *name, size_t len, const stru
         ;
 }
 
-/* The entry, or the first of a folder that is known, goes into the folder that it is in. */
+/* Adds the entry to its folder. If the entry is the first of a known folder, adds that folder. */
 static void add_entry(struct reader *r, const struct git_index_entry *e)
 {
-    const char *path = r->last.s; /* that of the entry, which goes when known ones are passed */
+    const char *path =
+        r->last.s; /* a copy of e->path, which becomes invalid when we skip entries */
     for (;;) {
         struct level *l = &r->levels.v[r->levels.n - 1];
         const char *name = path + l->prefix, *slash = strchr(name, '/');
@@ -179,7 +180,7 @@ static void add_entry(struct reader *r, const struct git_index_entry *e)
             tree_id(&id, e->id, r->id_len);
             tree_add(&l->tree, mode, name, strlen(name), id.s);
             if (!e->unseen && (e->mode & GIT_INDEX_KIND) != GIT_INDEX_SUBMODULE)
-                buf_addf(&r->relied, "%s\n", id.s);
+                buf_addf(&r->required, "%s\n", id.s);
             return;
         }
         size_t prefix = (size_t)(slash + 1 - path);
@@ -192,9 +193,9 @@ static void add_entry(struct reader *r, const struct git_index_entry *e)
     }
 }
 
-/* Entries are sorted by path, so that a folder's are all together. Fails also where a file's
- * content is not there: what was just added is prunable until a commit leads to it. */
-static int build(struct reader *r, struct buf *ret_tree, struct err *err)
+/* Entries are sorted by path, so those of a folder are adjacent. Also fails if the content of a
+ * file is missing: git may prune new objects until a commit reaches them. */
+static int build_tree(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     vec_push(&r->levels, (struct level){.tree = BUF_INIT});
     for (struct git_index_entry e; git_index_next(&r->index, &e);) {
@@ -212,7 +213,7 @@ static int build(struct reader *r, struct buf *ret_tree, struct err *err)
             return -1;
     }
     bool all = false;
-    return git_batch_has_all(r->batch, &r->relied, &all, err) || !all ? -1 : 0;
+    return git_batch_has_all(r->batch, &r->required, &all, err) || !all ? -1 : 0;
 }
 
 static void reader_done(struct reader *r)
@@ -223,22 +224,23 @@ static void reader_done(struct reader *r)
     map_done(&r->folders);
     arena_done(&r->arena);
     buf_done(&r->last);
-    buf_done(&r->relied);
+    buf_done(&r->required);
     git_index_done(&r->index);
 }
 
 int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct buf *ret_tree,
                bool *ret_done, struct err *err)
 {
-    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT, .relied = BUF_INIT};
+    struct reader r = {
+        .batch = batch, .id_len = id_len / 2, .last = BUF_INIT, .required = BUF_INIT};
     struct err refused = {0};
     size_t before = ret_tree->len;
     int rc = git_index_open(&r.index, path, id_len, err);
-    *ret_done = rc == 0 && lookup_ahead(&r);
+    *ret_done = rc == 0 && read_known_trees(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
     else if (*ret_done)
-        *ret_done = build(&r, ret_tree, &refused) == 0;
+        *ret_done = build_tree(&r, ret_tree, &refused) == 0;
     if (!*ret_done)
         buf_cut(ret_tree, before);
     reader_done(&r);

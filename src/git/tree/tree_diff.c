@@ -10,13 +10,13 @@
 
 enum { FROM, TO, SIDES };
 
-/* One folder; the side that lacks it is empty. */
+/* One folder. On a side that lacks the folder, `tree` is empty. */
 struct level {
     struct buf tree[SIDES];
     size_t pos[SIDES];
     struct tree_entry next[SIDES];
-    bool there[SIDES]; /* `next` is one */
-    size_t prefix;     /* length of its path, with the slash */
+    bool has_next[SIDES]; /* `next` is valid */
+    size_t prefix;        /* length of its path, with the slash */
 };
 
 struct walk {
@@ -48,7 +48,7 @@ static struct level *level_new(struct walk *w)
 static int advance(const struct walk *w, struct level *l, int s, struct err *err)
 {
     struct err damage = {0};
-    l->there[s] = tree_next(&l->tree[s], w->id_len, &l->pos[s], &l->next[s], &damage);
+    l->has_next[s] = tree_next(&l->tree[s], w->id_len, &l->pos[s], &l->next[s], &damage);
     return damage.code ? (*err = damage, -1) : 0;
 }
 
@@ -58,7 +58,7 @@ static int read_tree(const struct walk *w, struct level *l, int s, const char *n
     return git_batch_read(w->batch, name, &l->tree[s], err) || advance(w, l, s, err) ? -1 : 0;
 }
 
-static int descend(struct walk *w, const struct tree_entry *const at[SIDES], struct err *err)
+static int open_folder(struct walk *w, const struct tree_entry *const at[SIDES], struct err *err)
 {
     buf_addch(&w->path, '/');
     struct level *l = level_new(w);
@@ -73,15 +73,15 @@ static int descend(struct walk *w, const struct tree_entry *const at[SIDES], str
     return 0;
 }
 
-/* The next name of the last folder, on the sides that have it. */
-static int step(struct walk *w, struct level *l, struct err *err)
+/* Compares the next name of the last folder on the sides that have it. */
+static int compare_next_name(struct walk *w, struct level *l, struct err *err)
 {
     struct tree_entry entries[SIDES];
     const struct tree_entry *at[SIDES] = {NULL};
     memcpy(entries, l->next, sizeof(entries));
-    int order = !l->there[FROM] ? 1
-                : !l->there[TO] ? -1
-                                : tree_compare(&entries[FROM], &entries[TO]);
+    int order = !l->has_next[FROM] ? 1
+                : !l->has_next[TO] ? -1
+                                   : tree_compare(&entries[FROM], &entries[TO]);
     if (order <= 0)
         at[FROM] = &entries[FROM];
     if (order >= 0)
@@ -97,10 +97,10 @@ static int step(struct walk *w, struct level *l, struct err *err)
     buf_add(&w->path, any->name, any->len);
     if (w->found(w->ctx, w->path.s, at[FROM], at[TO], err))
         return -1;
-    return any->is_tree ? descend(w, at, err) : 0;
+    return any->is_tree ? open_folder(w, at, err) : 0;
 }
 
-static int begin(struct walk *w, const char *const names[SIDES], struct err *err)
+static int open_roots(struct walk *w, const char *const names[SIDES], struct err *err)
 {
     struct level *l = level_new(w);
     for (int s = 0; s < SIDES; s++) {
@@ -117,11 +117,11 @@ int tree_diff_each(struct git_batch *batch, const char *from, const char *to,
     struct walk w = {
         .batch = batch, .id_len = strlen(from) / 2, .path = BUF_INIT, .found = found, .ctx = ctx};
     const char *const names[SIDES] = {from, to};
-    int rc = begin(&w, names, err);
+    int rc = open_roots(&w, names, err);
     while (rc == 0 && w.levels.n) {
         struct level *l = w.levels.v[w.levels.n - 1];
-        if (l->there[FROM] || l->there[TO])
-            rc = step(&w, l, err);
+        if (l->has_next[FROM] || l->has_next[TO])
+            rc = compare_next_name(&w, l, err);
         else
             level_free(w.levels.v[--w.levels.n]);
     }

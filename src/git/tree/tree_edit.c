@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A folder with something changed in it. */
+/* A folder that contains a change. */
 struct level {
     struct buf old, made;
     size_t pos;
     struct tree_entry next;
-    bool there;    /* `next` is one */
-    bool has_new;  /* some name was not in it */
+    bool has_next; /* `next` is valid */
+    bool has_new;  /* some name is new */
     size_t prefix; /* length of its path, with the slash */
 };
 
@@ -23,9 +23,9 @@ struct edit {
     size_t id_len;
     const struct index_change *next, *end;
     VEC(struct level *) levels;
-    struct buf path;   /* of the last one, with the slash */
-    struct buf relied; /* ids of what must be there already, a line each */
-    bool plain;        /* so far it is not for git */
+    struct buf path;     /* of the last level, with the slash */
+    struct buf required; /* ids of objects that must exist, one per line */
+    bool plain;          /* false: git must do it */
 };
 
 static void level_free(struct level *l)
@@ -41,17 +41,17 @@ static void edit_done(struct edit *e)
         level_free(e->levels.v[--e->levels.n]);
     vec_done(&e->levels);
     buf_done(&e->path);
-    buf_done(&e->relied);
+    buf_done(&e->required);
 }
 
 static int advance(const struct edit *e, struct level *l, struct err *err)
 {
     struct err damage = {0};
-    l->there = tree_next(&l->old, e->id_len, &l->pos, &l->next, &damage);
+    l->has_next = tree_next(&l->old, e->id_len, &l->pos, &l->next, &damage);
     return damage.code ? (*err = damage, -1) : 0;
 }
 
-/* The folder that the path leads to; NULL: nothing is in it yet. */
+/* Opens the folder at the current path; tree NULL: it is empty so far. */
 static int open_level(struct edit *e, const char *tree, struct err *err)
 {
     struct level *l = mem_alloc(sizeof(*l));
@@ -68,42 +68,42 @@ static int keep_entry(struct edit *e, struct level *l, struct err *err)
     return advance(e, l, err);
 }
 
-static int change_file(struct edit *e, struct level *l, const struct tree_entry *name, bool had,
+static int change_file(struct edit *e, struct level *l, const struct tree_entry *name, bool exists,
                        struct err *err)
 {
     const struct index_change *c = e->next++;
     char mode[16];
-    e->plain = had || c->id;
-    l->has_new |= !had;
+    e->plain = exists || c->id;
+    l->has_new |= !exists;
     if (c->id) {
         (void)snprintf(mode, sizeof(mode), "%o", c->mode);
         tree_add(&l->made, mode, name->name, name->len, c->id);
-        buf_addf(&e->relied, "%s\n", c->id);
+        buf_addf(&e->required, "%s\n", c->id);
     }
-    return had ? advance(e, l, err) : 0;
+    return exists ? advance(e, l, err) : 0;
 }
 
-static int change_folder(struct edit *e, struct level *l, const struct tree_entry *name, bool had,
-                         struct err *err)
+static int change_folder(struct edit *e, struct level *l, const struct tree_entry *name,
+                         bool exists, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
-    bool goes = !name->name[name->len + 1];
-    l->has_new |= !had;
-    if (goes) {
-        e->plain = had && !e->next->id;
+    bool is_removed = !name->name[name->len + 1];
+    l->has_new |= !exists;
+    if (is_removed) {
+        e->plain = exists && !e->next->id;
         e->next++;
     }
-    if (had) {
+    if (exists) {
         tree_id(&id, l->next.id, e->id_len);
         if (advance(e, l, err))
             return -1;
     }
     buf_add(&e->path, name->name, name->len + 1);
-    return open_level(e, had && !goes ? id.s : NULL, err);
+    return open_level(e, exists && !is_removed ? id.s : NULL, err);
 }
 
-/* The folder's next change by the name that it has there; false where there is none left. */
-static bool next_name(const struct edit *e, const struct level *l, struct tree_entry *ret)
+/* The name of the folder's next change; false if none is left. */
+static bool get_next_name(const struct edit *e, const struct level *l, struct tree_entry *ret)
 {
     if (e->next == e->end || strncmp(e->next->path, e->path.s, l->prefix) != 0)
         return false;
@@ -113,32 +113,33 @@ static bool next_name(const struct edit *e, const struct level *l, struct tree_e
     return true;
 }
 
-/* Paths in their order are in that of the trees too, as those of folders have the slash. */
-static int step(struct edit *e, struct level *l, bool changes, const struct tree_entry *name,
-                struct err *err)
+/* The order of the paths is also the order of the trees, because the paths of folders end with a
+ * slash. */
+static int edit_next_name(struct edit *e, struct level *l, bool changes,
+                          const struct tree_entry *name, struct err *err)
 {
-    int order = !changes ? -1 : !l->there ? 1 : tree_compare(&l->next, name);
+    int order = !changes ? -1 : !l->has_next ? 1 : tree_compare(&l->next, name);
     if (order < 0)
         return keep_entry(e, l, err);
     return name->is_tree ? change_folder(e, l, name, order == 0, err)
                          : change_file(e, l, name, order == 0, err);
 }
 
-static bool begins(const struct tree_entry *start, const struct tree_entry *e)
+static bool has_prefix(const struct tree_entry *start, const struct tree_entry *e)
 {
     return start->len <= e->len && memcmp(start->name, e->name, start->len) == 0;
 }
 
-/* Whether a name is a file's and a folder's. They need not be side by side: between "d" and "d/"
- * may be "d.c", but nothing that does not begin with the name. */
-static bool clashes(const struct edit *e, const struct buf *tree)
+/* True if a name is both a file's and a folder's. These need not be adjacent: "d.c" may lie between
+ * "d" and "d/", but only names that begin with "d" can. */
+static bool has_clash(const struct edit *e, const struct buf *tree)
 {
-    VEC(struct tree_entry) files = {0}; /* those that the last name begins with */
+    VEC(struct tree_entry) files = {0}; /* files whose names are prefixes of the last name */
     struct err none = {0};
     bool clash = false;
     size_t pos = 0;
     for (struct tree_entry at; !clash && tree_next(tree, e->id_len, &pos, &at, &none);) {
-        while (files.n && !begins(&files.v[files.n - 1], &at))
+        while (files.n && !has_prefix(&files.v[files.n - 1], &at))
             files.n--;
         clash = at.is_tree && files.n && files.v[files.n - 1].len == at.len;
         if (!at.is_tree)
@@ -148,24 +149,24 @@ static bool clashes(const struct edit *e, const struct buf *tree)
     return clash;
 }
 
-/* A folder may have become what it is in another task's commit. */
+/* A folder may now have the same tree as in another task's commit. */
 static int write_tree(struct edit *e, const struct buf *tree, struct buf *ret_id, struct err *err)
 {
     const char *known = git_batch_tree_id(e->batch, tree);
     if (!known)
         return git_batch_write(e->batch, GIT_BATCH_TREE, tree, ret_id, err);
     buf_addstr(ret_id, known);
-    buf_addf(&e->relied, "%s\n", known);
+    buf_addf(&e->required, "%s\n", known);
     return 0;
 }
 
-/* The last folder is complete: it becomes an entry of the one above, or the result. */
+/* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
 {
     struct level *l = e->levels.v[e->levels.n - 1];
     struct level *above = e->levels.n > 1 ? e->levels.v[e->levels.n - 2] : NULL;
     autobuf struct buf id = BUF_INIT;
-    e->plain = !l->has_new || !clashes(e, &l->made);
+    e->plain = !l->has_new || !has_clash(e, &l->made);
     if (!e->plain)
         return 0;
     if ((l->made.len || !above) && write_tree(e, &l->made, &id, err)) {
@@ -183,14 +184,15 @@ static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
     return 0;
 }
 
-static int build(struct edit *e, struct buf *ret_tree, struct err *err)
+static int build_tree(struct edit *e, struct buf *ret_tree, struct err *err)
 {
     int rc = 0;
     while (rc == 0 && e->plain && e->levels.n) {
         struct level *l = e->levels.v[e->levels.n - 1];
         struct tree_entry name;
-        bool changes = next_name(e, l, &name);
-        rc = changes || l->there ? step(e, l, changes, &name, err) : close_level(e, ret_tree, err);
+        bool changes = get_next_name(e, l, &name);
+        rc = changes || l->has_next ? edit_next_name(e, l, changes, &name, err)
+                                    : close_level(e, ret_tree, err);
     }
     return rc;
 }
@@ -203,13 +205,13 @@ int tree_edit(struct git_batch *batch, const char *tree, const struct index_chan
                                             .next = changes,
                                             .end = n ? changes + n : changes,
                                             .path = BUF_INIT,
-                                            .relied = BUF_INIT,
+                                            .required = BUF_INIT,
                                             .plain = true};
     size_t before = ret_tree->len;
     *ret_done = false;
-    if (open_level(&e, tree, err) || build(&e, ret_tree, err))
+    if (open_level(&e, tree, err) || build_tree(&e, ret_tree, err))
         return -1;
-    if (e.plain && git_batch_has_all(batch, &e.relied, ret_done, err))
+    if (e.plain && git_batch_has_all(batch, &e.required, ret_done, err))
         return -1;
     if (!*ret_done)
         buf_cut(ret_tree, before);

@@ -1,6 +1,6 @@
 /*
- * A tree with some of its files changed, made of the trees that are there: only the folders on the
- * way to a change are read and written, however large the rest is.
+ * Writes a tree with some files changed, based on existing trees: it reads and writes only the
+ * folders above a change, however large the rest is.
  */
 #ifndef GIT_TREE_TREE_EDIT_H
 #define GIT_TREE_TREE_EDIT_H
@@ -13,12 +13,11 @@
 
 struct git_batch;
 
-/* Appends the id of what a tree is with the changes, which are sorted by path; their stat data is
- * not looked at. A path with a slash behind it is a folder that goes, with all that was in it; what
- * is changed in it then is all there is. Folders without a file vanish. *ret_done is false, and
- * nothing is appended, where git must do it: something is to go that is not there, or a name would
- * be a file and a folder, or an entry is of a kind that git writes in another way now, or one of
- * the files' objects is not there. */
+/* Appends the id of the changed tree. The changes are sorted by path; their stat data is ignored. A
+ * path with a slash at the end removes a folder and its contents; the following changes in it
+ * become its whole content. Folders without a file vanish. If git must do it, appends nothing and
+ * *ret_done is false: a removed path does not exist, a name would be both a file and a folder, git
+ * would now write an entry in another form, or the object of a file is missing. */
 int tree_edit(struct git_batch *batch, const char *tree, const struct index_change *changes,
               size_t n, struct buf *ret_tree, bool *ret_done, struct err *err);
 

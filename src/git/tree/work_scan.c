@@ -13,30 +13,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Each folder on the way takes a descriptor; a path is to be handed to git. */
+/* Each level needs a descriptor, and git must accept the path. */
 enum { DEPTH_MAX = 200, LENGTH_MAX = 4096 };
 
 /* A folder whose entries are being read. */
 struct level {
-    int fd;         /* -1: there is no such folder, its entries are passed over */
+    int fd;         /* -1: there is no such folder: skip its entries */
     size_t path;    /* length of its path, with the slash */
-    size_t tracked; /* where the names of these begin */
-    size_t names;   /* how many these are */
-    size_t there;   /* where those of what is in it begin */
-    size_t changed; /* how many were found before it */
-    off_t size;     /* of the folder; -1: it does not matter, the names in it are read */
+    size_t tracked; /* offset of the names of its tracked entries */
+    size_t names;   /* number of these names */
+    size_t there;   /* offset of the names found in the folder */
+    size_t changed; /* number of changed paths found before it */
+    off_t size;     /* size of the folder; -1: ignore it and read the names */
 };
 
 struct walk {
     struct work_scan *found;
     struct git_index index;
-    struct timespec written;   /* when the index was */
-    enum dir_names_size means; /* the size of a folder, */
-    dev_t device;              /* in this file system */
-    VEC(struct level) levels;  /* the root first */
-    struct buf path;           /* of the last one, with the slash */
-    struct buf tracked;        /* names in each of them, with a NUL behind each */
-    struct buf there;          /* likewise */
+    struct timespec written;          /* when the index was written */
+    enum dir_names_size size_meaning; /* meaning of a folder's size ... */
+    dev_t device;                     /* ... in this file system */
+    VEC(struct level) levels;         /* the root first */
+    struct buf path;                  /* of the last level, with the slash */
+    struct buf tracked; /* names of tracked entries, all levels, each with a NUL at the end */
+    struct buf there;   /* names found in the folders, likewise */
 };
 
 void work_scan_close(struct work_scan *s)
@@ -45,14 +45,14 @@ void work_scan_close(struct work_scan *s)
     strv_done(&s->untracked);
 }
 
-/* False where it is one too many. */
+/* Returns false if there are too many. */
 static bool add_found(struct walk *w, struct strv *list, const char *name, const char *end)
 {
     strv_pushf(list, "%s%s%s", w->path.s, name, end);
     return w->found->changed.n + w->found->untracked.n <= WORK_SCAN_MAX;
 }
 
-/* The id of no content, by the length of a binary id. */
+/* True for the id of the empty blob; len is the length of a binary id. */
 static bool is_empty_blob(const unsigned char *id, size_t len)
 {
     static const unsigned char sha1[] = {0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6,
@@ -65,9 +65,9 @@ static bool is_empty_blob(const unsigned char *id, size_t len)
     return memcmp(id, len == sizeof(sha1) ? sha1 : sha256, len) == 0;
 }
 
-/* Whether a file may have been written again after it was read for the index, without a trace in
- * its stat data. Where the index has no fraction of seconds, the second counts. git leaves 0 as the
- * size of such a one when it writes the index anew. */
+/* True if a file may have been written again after git read it for the index, without a trace in
+ * its stat data. If the index has no fractions of seconds, we compare the seconds. When git
+ * rewrites the index, it records such a file with size 0. */
 static bool is_racy(const struct walk *w, const struct git_index_entry *e)
 {
     uint32_t second = (uint32_t)w->written.tv_sec, ns = (uint32_t)w->written.tv_nsec;
@@ -76,8 +76,8 @@ static bool is_racy(const struct walk *w, const struct git_index_entry *e)
     return !e->size && !is_empty_blob(e->id, w->index.id_len);
 }
 
-static bool lookup_at_file(struct walk *w, int folder, const char *name,
-                           const struct git_index_entry *e)
+static bool check_file(struct walk *w, int folder, const char *name,
+                       const struct git_index_entry *e)
 {
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -90,31 +90,31 @@ static bool lookup_at_file(struct walk *w, int folder, const char *name,
     return add_found(w, &w->found->changed, name, "");
 }
 
-/* What is no name of its own, and what git never looks at, wherever it is. */
-static bool is_passed_over(const char *name)
+/* True for "." and "..", and for ".git", which git ignores everywhere. */
+static bool is_ignored(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
 }
 
-/* What two lists that have the same names in another order have in common. */
-struct sum {
+/* A checksum of a list of names that does not depend on their order. */
+struct checksum {
     size_t names;
     uint64_t hashes;
 };
 
-static struct sum sum_up(const struct buf *names, size_t start)
+static struct checksum compute_checksum(const struct buf *names, size_t start)
 {
-    struct sum sum = {0};
-    for (const char *s = names->s + start; s < names->s + names->len; s++, sum.names++) {
+    struct checksum checksum = {0};
+    for (const char *s = names->s + start; s < names->s + names->len; s++, checksum.names++) {
         uint64_t hash = 0xcbf29ce484222325;
         for (; *s; s++)
             hash = (hash ^ (unsigned char)*s) * 0x100000001b3;
-        sum.hashes += hash;
+        checksum.hashes += hash;
     }
-    return sum;
+    return checksum;
 }
 
-/* Returns the names in their order, and in *ret_n how many there are; to be freed. */
+/* Returns the names sorted, to be freed; *ret_n is their number. */
 static const char **sort_names(const struct buf *names, size_t start, size_t *ret_n)
 {
     VEC(const char *) list = {0};
@@ -149,24 +149,24 @@ static bool find_untracked(struct walk *w, const struct level *l)
     return good;
 }
 
-/* In most folders there is what is tracked, and nothing else: as many names, and they add up to the
- * same. Where all that is tracked was found, their number alone would tell, but for file systems
- * that do not tell upper case from lower. */
-static bool lookup_at_names(struct walk *w, const struct level *l)
+/* Most folders contain the tracked names and nothing else: then the checksums are equal. The number
+ * of names alone is not enough on file systems that ignore case. */
+static bool check_names(struct walk *w, const struct level *l)
 {
-    struct sum there = sum_up(&w->there, l->there), tracked = sum_up(&w->tracked, l->tracked);
+    struct checksum there = compute_checksum(&w->there, l->there),
+                    tracked = compute_checksum(&w->tracked, l->tracked);
     return (there.names == tracked.names && there.hashes == tracked.hashes) || find_untracked(w, l);
 }
 
-/* The tree's own `.git` is at its top. Below it is one that somebody has put there, of which git
- * would say nothing. */
+/* We skip `.git` only at the top of the work tree: someone created any other one, and git would
+ * ignore it. */
 static bool read_names(struct walk *w, const struct level *l)
 {
     return dir_names_read(l->fd, l->path ? "" : ".git", &w->there) == 0;
 }
 
-/* Takes the descriptor over. Names are read before anything else of a folder, unless its size is
- * likely to tell enough: what is asked of each file then costs less. */
+/* Takes ownership of the descriptor. Reads the names first, because that makes the checks of the
+ * files cheaper; not if the folder's size is likely to be enough. */
 static bool push_level(struct walk *w, int fd)
 {
     struct level l = {.fd = fd,
@@ -176,7 +176,7 @@ static bool push_level(struct walk *w, int fd)
                       .changed = w->found->changed.n,
                       .size = -1};
     struct stat st;
-    if (fd >= 0 && w->means && w->levels.n && fstat(fd, &st) == 0 && st.st_dev == w->device)
+    if (fd >= 0 && w->size_meaning && w->levels.n && fstat(fd, &st) == 0 && st.st_dev == w->device)
         l.size = st.st_size;
     vec_push(&w->levels, l);
     return fd < 0 || l.size >= 0 || read_names(w, &l);
@@ -192,26 +192,26 @@ static void pop_level(struct walk *w)
     buf_cut(&w->path, w->levels.n ? w->levels.v[w->levels.n - 1].path : 0);
 }
 
-/* All that is tracked is there, and nothing else fits in. */
+/* True if all tracked entries exist and the folder's size leaves room for no others. */
 static bool is_full(const struct walk *w, const struct level *l)
 {
     size_t length = w->tracked.len - l->tracked - l->names;
     return w->found->changed.n == l->changed &&
-           dir_names_size_fits(w->means, l->size, l->names, length);
+           dir_names_size_fits(w->size_meaning, l->size, l->names, length);
 }
 
-/* The last folder is complete. */
+/* Finishes the last folder. */
 static bool close_level(struct walk *w)
 {
     const struct level *l = &w->levels.v[w->levels.n - 1];
     bool good = true;
     if (l->fd >= 0 && (l->size < 0 || !is_full(w, l)))
-        good = (l->size < 0 || read_names(w, l)) && lookup_at_names(w, l);
+        good = (l->size < 0 || read_names(w, l)) && check_names(w, l);
     pop_level(w);
     return good;
 }
 
-/* What was a folder and is not any more is gone as a whole. */
+/* A folder that is missing or replaced counts as gone with all its entries. */
 static bool add_gone(struct walk *w, int above, const char *name)
 {
     return (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
@@ -220,7 +220,7 @@ static bool add_gone(struct walk *w, int above, const char *name)
 
 static bool open_level(struct walk *w, int above, const char *name)
 {
-    if (!*name || is_passed_over(name) || w->levels.n == DEPTH_MAX || w->path.len > LENGTH_MAX)
+    if (!*name || is_ignored(name) || w->levels.n == DEPTH_MAX || w->path.len > LENGTH_MAX)
         return false;
     int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && !add_gone(w, above, name))
@@ -229,8 +229,8 @@ static bool open_level(struct walk *w, int above, const char *name)
     return push_level(w, fd);
 }
 
-/* Entries are sorted by path, so that a folder's are all together. */
-static bool lookup_at_entry(struct walk *w, const struct git_index_entry *e)
+/* Entries are sorted by path, so those of a folder are adjacent. */
+static bool check_entry(struct walk *w, const struct git_index_entry *e)
 {
     while (strncmp(w->path.s, e->path, w->path.len) != 0) {
         if (!close_level(w))
@@ -246,34 +246,33 @@ static bool lookup_at_entry(struct walk *w, const struct git_index_entry *e)
         buf_add(&w->tracked, name, len + 1);
         w->tracked.s[w->tracked.len - 1] = '\0';
         if (!name[len])
-            return lookup_at_file(w, l->fd, name, e);
+            return check_file(w, l->fd, name, e);
         if (!open_level(w, l->fd, w->tracked.s + start))
             return false;
     }
 }
 
-static bool go_through(struct walk *w, const char *work_tree)
+static bool scan_tree(struct walk *w, const char *work_tree)
 {
     int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
     bool good = root >= 0 && push_level(w, root) && fstat(root, &st) == 0;
     if (good) {
-        w->means = dir_names_size_means(root);
+        w->size_meaning = dir_names_size_means(root);
         w->device = st.st_dev;
     }
     w->found->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);) {
         w->found->no_attributes = w->found->no_attributes && !git_index_is_attributes(&e);
-        good = git_index_is_plain(&e) && lookup_at_entry(w, &e);
+        good = git_index_is_plain(&e) && check_entry(w, &e);
     }
-    good = good && git_index_root(&w->index); /* it ends where it did for is_of_tree() */
+    good = good && git_index_root(&w->index); /* the index still ends as in is_of_tree() */
     while (good && w->levels.n)
         good = close_level(w);
     return good;
 }
 
-/* A first time through all entries, without their paths, and what is known of the whole behind
- * them. */
+/* Reads all entries once, without their paths, to reach the root tree that follows them. */
 static bool is_of_tree(const struct git_index *index, const char *tree)
 {
     struct git_index first = *index;
@@ -313,9 +312,9 @@ bool work_scan_open(struct work_scan *s, const char *work_tree, const char *inde
         .found = s, .path = BUF_INIT, .tracked = BUF_INIT, .there = BUF_INIT};
     struct stat st;
     *s = (struct work_scan){0};
-    if (stat(index, &st) < 0) /* before it is read: what was read is no older */
+    if (stat(index, &st) < 0) /* before we read the index: what we read is no older */
         return false;
     w.written = st.st_mtim;
     return git_index_open(&w.index, index, strlen(tree), NULL) == 0 && is_of_tree(&w.index, tree) &&
-           go_through(&w, work_tree);
+           scan_tree(&w, work_tree);
 }

@@ -1,14 +1,14 @@
 /*
- * struct work_scan: what may be uncommitted in a work tree, found out without git.
+ * struct work_scan: finds possibly uncommitted files in a work tree without git.
  *
- * The stat data of every file is held against the index, and the names in every folder that has
- * tracked files in it against theirs, unless its size shows already that there is no other one
- * (sys/fs/dir_names.h). What is as the index has it, git calls unchanged too: it compares the same
- * stat data, less strictly. Of all else only the path is known: whether the content differs, and
- * whether a new file is ignored, git is to judge. So a scan that found nothing is an answer, and
- * one that found something says what to ask about.
+ * The scan compares the stat data of every file with the index. It compares the names in every
+ * folder that has tracked files with the tracked names, unless the folder's size already shows that
+ * there are no others (sys/fs/dir_names.h). git too considers a file unchanged that matches the
+ * index: it compares the same stat data, less strictly. For all other files the scan only returns
+ * the path: git must decide if the content differs and if a new file is ignored. So if a scan finds
+ * nothing, the answer is final; otherwise it lists what to ask git about.
  *
- * Nothing is written and nothing shared, so that several may be made at once
+ * A scan writes nothing and shares nothing, so several can run in parallel
  * (sys/proc/parallel_for.h).
  */
 #ifndef GIT_TREE_WORK_SCAN_H
@@ -20,29 +20,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* So many paths, and no more, are found: above that, asking git about all is not slower than about
- * each. */
+/* The scan gives up beyond this number of paths: then one question to git about all files is as
+ * fast. */
 enum { WORK_SCAN_MAX = 64 };
 
-/* Paths from the top of the work tree. */
+/* Paths relative to the work tree. */
 struct work_scan {
-    struct strv changed; /* tracked; with a slash behind it: a folder that is gone, with all that is
-                          * tracked in it. What is in its place, if anything, is untracked. */
-    struct strv untracked; /* a folder in which nothing is tracked has a slash behind it */
-    bool no_attributes;    /* nothing that is tracked has the name .gitattributes */
+    struct strv changed; /* tracked files; with a slash at the end: a folder that has gone with all
+                          * its tracked files. Anything in its place is in `untracked`. */
+    struct strv untracked; /* with a slash at the end: a folder without tracked files */
+    bool no_attributes;    /* no tracked file is named .gitattributes */
 };
 
-/* Looks at a work tree whose index file that is. False where git must be asked about all of it:
- * the index does not say that it is of this tree (an id, in hexadecimal digits), because something
- * is staged or for other reasons; it has entries that are not plain files and symlinks, or is of an
- * unknown kind; something cannot be read; there is too much to ask about. To be released in every
- * case. */
+/* Scans a work tree with this index file. Returns false if git must check all of it: the index does
+ * not record this tree (a hexadecimal id), because something is staged or for other reasons; it has
+ * entries other than plain files and symlinks, or is of an unknown kind; something cannot be read;
+ * or there is too much to ask about. Call work_scan_close() in every case. */
 bool work_scan_open(struct work_scan *s, const char *work_tree, const char *index,
                     const char *tree);
 void work_scan_close(struct work_scan *s);
 
-/* The part of that which needs no work tree: whether the index says that it is of this tree, and
- * has no other entries than those. */
+/* Checks only the index: true if it records this tree and has no other entries than those. */
 bool work_scan_is_plain(const char *index, const char *tree);
 #define autoworkscan own_cleanup(work_scan_close)
 
