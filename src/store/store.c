@@ -50,19 +50,19 @@ static const char *const sql[STATEMENT_COUNT_] = {
 int store_failed(struct store *store, const char *what, struct err *err)
 {
     if (store->lost)
-        return err_set(
-            err, ERR_ENV,
-            "state.db: %s: no space left on the disk for what is shared with its readers", what);
+        return err_set(err, ERR_ENV,
+                       "state.db: %s: no disk space left for the memory shared with its readers",
+                       what);
     int code = sqlite3_errcode(store->db) & 0xff;
     store->damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     return err_set(err, ERR_ENV, "state.db: %s: %s", what, sqlite3_errmsg(store->db));
 }
 
-static int prepare(struct store *store, enum store_statement which, sqlite3_stmt **ret,
+static int prepare(struct store *store, enum store_statement statement, sqlite3_stmt **ret,
                    struct err *err)
 {
-    sqlite3_stmt **stmt = &store->stmt[which];
-    if (store->lost || (!*stmt && store_prepare(store, sql[which], stmt) != SQLITE_OK))
+    sqlite3_stmt **stmt = &store->stmt[statement];
+    if (store->lost || (!*stmt && store_prepare(store, sql[statement], stmt) != SQLITE_OK))
         return store_failed(store, "prepare", err);
     *ret = *stmt;
     return 0;
@@ -86,7 +86,7 @@ const char *store_notice(const struct store *store)
     return store->notice;
 }
 
-/* Values bound one after the other. */
+/* Binds values one after the other. */
 struct binder {
     sqlite3_stmt *stmt;
     int n;
@@ -102,7 +102,7 @@ static void bind_int(struct binder *b, int64_t n)
     (void)sqlite3_bind_int64(b->stmt, ++b->n, n);
 }
 
-static int step(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+static int run_statement(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
     int rc = store_step(store, stmt);
     int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
@@ -110,16 +110,16 @@ static int step(struct store *store, sqlite3_stmt *stmt, const char *what, struc
     return result;
 }
 
-/* Runs a statement that writes; a value that could not be bound makes it fail, too. Some failures
- * end the group's transaction for SQLite, so nothing more of that group is written. */
-static int finish(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+/* Runs a statement that writes; fails also if a value could not be bound. Some failures make SQLite
+ * end the group's transaction, so after a failure we write nothing more of that group. */
+static int run_write(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
-    if (store->spoilt)
+    if (store->group_failed)
         return err_set(err, ERR_ENV, "state.db: %s: an earlier write has failed", what);
     kill_point(false);
-    int rc = step(store, stmt, what, err);
+    int rc = run_statement(store, stmt, what, err);
     kill_point(true);
-    store->spoilt = rc && store->in_group;
+    store->group_failed = rc && store->in_group;
     return rc;
 }
 
@@ -134,7 +134,7 @@ int store_add_event(struct store *store, struct store_event *ev, struct err *err
     bind_text(&b, ev->task);
     bind_int(&b, ev->attempt);
     bind_text(&b, ev->data);
-    if (finish(store, b.stmt, "add an event", err))
+    if (run_write(store, b.stmt, "add an event", err))
         return -1;
     ev->seq = sqlite3_last_insert_rowid(store->db);
     return 0;
@@ -154,7 +154,7 @@ int store_put_run(struct store *store, const struct store_run *run, struct err *
     bind_int(&b, run->pid);
     bind_int(&b, run->pid_start);
     bind_int(&b, run->exit_code);
-    return finish(store, b.stmt, "write a run", err);
+    return run_write(store, b.stmt, "write a run", err);
 }
 
 int store_put_task(struct store *store, const struct store_task *t, struct err *err)
@@ -172,7 +172,7 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, t->usd);
-    return finish(store, b.stmt, "write a task", err);
+    return run_write(store, b.stmt, "write a task", err);
 }
 
 int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err)
@@ -182,7 +182,7 @@ int store_put_seal(struct store *store, const char *run, const char *digests, st
         return -1;
     bind_text(&b, run);
     bind_text(&b, digests);
-    return finish(store, b.stmt, "write a seal", err);
+    return run_write(store, b.stmt, "write a seal", err);
 }
 
 int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
@@ -199,7 +199,7 @@ int store_put_spending(struct store *store, const struct store_spending *s, stru
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, s->usd);
     bind_text(&b, s->prices);
-    return finish(store, b.stmt, "write what was spent", err);
+    return run_write(store, b.stmt, "write the spending", err);
 }
 
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err)
@@ -209,10 +209,10 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
         return -1;
     bind_text(&b, run);
     bind_text(&b, id);
-    return finish(store, b.stmt, "drop a task", err);
+    return run_write(store, b.stmt, "delete a task", err);
 }
 
-/* As text, because a pragma acts when it is prepared. */
+/* Not prepared once: a pragma takes effect when it is prepared. */
 static int execute(struct store *store, const char *text, struct err *err)
 {
     return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
@@ -222,7 +222,7 @@ int store_begin(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
     if (execute(store, "pragma synchronous=full", err) || prepare(store, BEGIN, &stmt, err) ||
-        step(store, stmt, "begin", err))
+        run_statement(store, stmt, "begin", err))
         return -1;
     store->in_group = true;
     return 0;
@@ -233,33 +233,33 @@ bool store_in_group(const struct store *store)
     return store->in_group;
 }
 
-static int commit(struct store *store, struct err *err)
+static int commit_group(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    return prepare(store, COMMIT, &stmt, err) || finish(store, stmt, "commit", err) ? -1 : 0;
+    return prepare(store, COMMIT, &stmt, err) || run_write(store, stmt, "commit", err) ? -1 : 0;
 }
 
 int store_commit(struct store *store, struct err *err)
 {
-    int rc = commit(store, err);
+    int rc = commit_group(store, err);
     if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
         (void)execute(store, "rollback", NULL);
-    store->in_group = store->spoilt = false;
+    store->in_group = store->group_failed = false;
     return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
 
-/* Columns read one after the other. */
+/* Reads columns one after the other. */
 struct row {
     sqlite3_stmt *stmt;
     int n;
 };
 
-static const char *text(struct row *r)
+static const char *read_text(struct row *r)
 {
     return (const char *)sqlite3_column_text(r->stmt, r->n++);
 }
 
-static int64_t number(struct row *r)
+static int64_t read_number(struct row *r)
 {
     return sqlite3_column_int64(r->stmt, r->n++);
 }
@@ -292,7 +292,7 @@ int store_get_seal(struct store *store, const char *run, struct buf *ret, struct
     bind_text(&b, run);
     int rc = store_step(store, b.stmt);
     struct row r = {b.stmt, 0};
-    const char *digests = rc == SQLITE_ROW ? text(&r) : NULL;
+    const char *digests = rc == SQLITE_ROW ? read_text(&r) : NULL;
     if (digests)
         buf_addstr(ret, digests);
     return end_query(store, b.stmt, rc, err);
@@ -333,12 +333,12 @@ static struct store_run read_run(sqlite3_stmt *stmt)
     const char **texts[RUN_TEXTS];
     list_run_texts(&run, texts);
     for (size_t i = 0; i < RUN_TEXTS; i++)
-        *texts[i] = text(&r);
-    run.started = number(&r);
-    run.finished = number(&r);
-    run.pid = number(&r);
-    run.pid_start = number(&r);
-    run.exit_code = (int)number(&r);
+        *texts[i] = read_text(&r);
+    run.started = read_number(&r);
+    run.finished = read_number(&r);
+    run.pid = read_number(&r);
+    run.pid_start = read_number(&r);
+    run.exit_code = (int)read_number(&r);
     return run;
 }
 
@@ -349,19 +349,19 @@ static struct store_task read_task(sqlite3_stmt *stmt)
     const char **texts[TASK_TEXTS];
     list_task_texts(&t, texts);
     for (size_t i = 0; i < TASK_TEXTS; i++)
-        *texts[i] = text(&r);
-    t.place = (int)number(&r);
-    t.attempts = (int)number(&r);
-    t.exit_code = (int)number(&r);
-    t.started = number(&r);
-    t.finished = number(&r);
-    t.tokens_in = number(&r);
-    t.tokens_out = number(&r);
+        *texts[i] = read_text(&r);
+    t.place = (int)read_number(&r);
+    t.attempts = (int)read_number(&r);
+    t.exit_code = (int)read_number(&r);
+    t.started = read_number(&r);
+    t.finished = read_number(&r);
+    t.tokens_in = read_number(&r);
+    t.tokens_out = read_number(&r);
     t.usd = sqlite3_column_double(stmt, r.n);
     return t;
 }
 
-static void keep_texts(const char **const texts[], size_t n, struct arena *a)
+static void copy_texts(const char **const texts[], size_t n, struct arena *a)
 {
     for (size_t i = 0; i < n; i++)
         *texts[i] = *texts[i] ? arena_str(a, *texts[i]) : NULL;
@@ -369,20 +369,20 @@ static void keep_texts(const char **const texts[], size_t n, struct arena *a)
 
 struct store_run store_keep_run(const struct store_run *run, struct arena *a)
 {
-    struct store_run kept = *run;
+    struct store_run copy = *run;
     const char **texts[RUN_TEXTS];
-    list_run_texts(&kept, texts);
-    keep_texts(texts, RUN_TEXTS, a);
-    return kept;
+    list_run_texts(&copy, texts);
+    copy_texts(texts, RUN_TEXTS, a);
+    return copy;
 }
 
 struct store_task store_keep_task(const struct store_task *task, struct arena *a)
 {
-    struct store_task kept = *task;
+    struct store_task copy = *task;
     const char **texts[TASK_TEXTS];
-    list_task_texts(&kept, texts);
-    keep_texts(texts, TASK_TEXTS, a);
-    return kept;
+    list_task_texts(&copy, texts);
+    copy_texts(texts, TASK_TEXTS, a);
+    return copy;
 }
 
 int store_find_run(struct store *store, const char *id, struct arena *a, struct store_run *ret,
@@ -464,14 +464,14 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
         struct store_spending s = {0};
         const char **const texts[] = {&s.run, &s.task, &s.engine, &s.model};
         for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-            *texts[i] = text(&r);
-        s.attempt = (int)number(&r);
+            *texts[i] = read_text(&r);
+        s.attempt = (int)read_number(&r);
         int64_t *const numbers[] = {&s.time, &s.tokens_in, &s.tokens_out, &s.cache_read,
                                     &s.cache_made};
         for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-            *numbers[i] = number(&r);
+            *numbers[i] = read_number(&r);
         s.usd = sqlite3_column_double(b.stmt, r.n++);
-        s.prices = text(&r);
+        s.prices = read_text(&r);
         if (!fn(ctx, &s))
             break;
     }
@@ -489,13 +489,13 @@ static int each_event(struct store *store, enum store_statement query, const cha
     int rc;
     while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
         struct row r = {b.stmt, 0};
-        struct store_event ev = {.seq = number(&r)};
-        ev.time = number(&r);
-        ev.name = text(&r);
-        ev.run = text(&r);
-        ev.task = text(&r);
-        ev.attempt = (int)number(&r);
-        ev.data = text(&r);
+        struct store_event ev = {.seq = read_number(&r)};
+        ev.time = read_number(&r);
+        ev.name = read_text(&r);
+        ev.run = read_text(&r);
+        ev.task = read_text(&r);
+        ev.attempt = (int)read_number(&r);
+        ev.data = read_text(&r);
         if (!fn(ctx, &ev))
             break;
     }

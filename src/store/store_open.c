@@ -1,5 +1,6 @@
 /*
- * Opening: whether the file may be used as it is, must be brought up to date, or is set aside.
+ * Opens the store: decides if the file can be used unchanged, must be migrated, or must be set
+ * aside.
  */
 #include "store/store_private.h"
 
@@ -21,8 +22,8 @@
 
 enum { BUSY_MS = 10000, PAUSE_MS = 10 };
 
-/* What makes version i + 1 of version i. Only ever add to it: a database may be of any age. The
- * first one is also that of programs which did not count versions yet. */
+/* Entry i migrates version i to version i + 1. Only ever append entries: a database may have any
+ * age. The first entry also fits databases of programs that did not count versions yet. */
 static const char *const migrations[] = {
     "create table if not exists runs (id text primary key, plan text, name text, base text,"
     " base_commit text, tip text, state text, started integer, finished integer, pid integer,"
@@ -46,9 +47,9 @@ static const char *const migrations[] = {
 
 enum { VERSION = ARRAY_LEN(migrations) };
 
-/* SQLite's own open(), that for a database, its journal or the folder of both: a FIFO, which an
- * agent may have put there, would have it wait for ever. */
-static int open_plainly(const char *path, int flags, int mode)
+/* Replaces SQLite's open() for a database, its journal and their folder. An agent may have put a
+ * FIFO there, which would block SQLite for ever. */
+static int open_regular(const char *path, int flags, int mode)
 {
     autoclose int fd = open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
     struct stat st;
@@ -60,18 +61,19 @@ static int open_plainly(const char *path, int flags, int mode)
     return -1;
 }
 
-static void open_plainly_from_now_on(void)
+static void install_open(void)
 {
     static bool done;
     sqlite3_vfs *vfs = done ? NULL : sqlite3_vfs_find(NULL);
     if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
-        (void)vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plainly);
+        (void)vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_regular);
     done = true;
 }
 
-/* The change to WAL, and the clean-up after it, answer "locked" at once where waiting could be a
- * deadlock for SQLite; for us it is only another run that begins or ends at the same moment. */
-static int run_patiently(struct store *store, const char *sql, const char *what, struct err *err)
+/* When SQLite changes to WAL or cleans up after it, it answers "locked" at once if waiting could be
+ * a deadlock. Here it only means that another run begins or ends at the same moment, so we try
+ * again. */
+static int execute_and_wait(struct store *store, const char *sql, const char *what, struct err *err)
 {
     for (int waited = 0;; waited += PAUSE_MS) {
         int rc = store_execute(store, sql);
@@ -81,10 +83,10 @@ static int run_patiently(struct store *store, const char *sql, const char *what,
     }
 }
 
-/* The first row of a question, handed to fn; no row is no failure. */
+/* Passes the first row of a query to `fn`; no row is no failure. */
 typedef void row_fn(void *ctx, sqlite3_stmt *stmt);
 
-static int ask(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
+static int query(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = store_prepare(store, sql, &stmt);
@@ -95,31 +97,32 @@ static int ask(struct store *store, const char *sql, row_fn *fn, void *ctx, stru
     return result;
 }
 
-static void take_int(void *ctx, sqlite3_stmt *stmt)
+static void read_int(void *ctx, sqlite3_stmt *stmt)
 {
     *(int *)ctx = sqlite3_column_int(stmt, 0);
 }
 
-/* *ret_tables is 0 where nothing was written yet. */
+/* *ret_tables is 0 if the database is still empty. */
 static int read_version(struct store *store, int *ret_version, int *ret_tables, struct err *err)
 {
     int version = 0, tables = 0;
-    if (ask(store, "pragma user_version", take_int, &version, err) ||
-        ask(store, "select count(*) from sqlite_master where name = 'runs'", take_int, &tables,
-            err))
+    if (query(store, "pragma user_version", read_int, &version, err) ||
+        query(store, "select count(*) from sqlite_master where name = 'runs'", read_int, &tables,
+              err))
         return -1;
     if (version > VERSION)
-        return err_set(err, ERR_ENV,
-                       "state.db was made by a newer anabranch: it is of version %d, and this "
-                       "program knows %d; use the newer one, or move '%s' away to begin anew",
-                       version, VERSION, sqlite3_db_filename(store->db, "main"));
+        return err_set(
+            err, ERR_ENV,
+            "state.db was written by a newer anabranch: it has version %d, and this "
+            "program supports %d; use the newer program, or move '%s' away to start over",
+            version, VERSION, sqlite3_db_filename(store->db, "main"));
     *ret_version = store->version = version;
     *ret_tables = tables;
     return 0;
 }
 
-/* Whether it ended as it should, or has not ended yet. */
-static void take_ended(void *ctx, sqlite3_stmt *stmt)
+/* True if the run ended normally or is still running. */
+static void read_ended(void *ctx, sqlite3_stmt *stmt)
 {
     const char *state = (const char *)sqlite3_column_text(stmt, 0);
     int64_t start = sqlite3_column_int64(stmt, 2);
@@ -128,22 +131,22 @@ static void take_ended(void *ctx, sqlite3_stmt *stmt)
     *(bool *)ctx = state && strcmp(state, "broken") != 0 && (!runs || alive);
 }
 
-static void take_check(void *ctx, sqlite3_stmt *stmt)
+static void read_check(void *ctx, sqlite3_stmt *stmt)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
     *(bool *)ctx = text && strcmp(text, "ok") == 0;
 }
 
-/* Reads the whole file, so only where there is a reason: the last run did not end as it should. */
-static int check(struct store *store, struct err *err)
+/* Reads the whole file, so we check only after a run that did not end normally. */
+static int check_pages(struct store *store, struct err *err)
 {
     bool ended = true, good = false;
-    if (ask(store, "select state, pid, pid_start from runs order by started desc limit 1",
-            take_ended, &ended, err))
+    if (query(store, "select state, pid, pid_start from runs order by started desc limit 1",
+              read_ended, &ended, err))
         return -1;
     if (ended)
         return 0;
-    if (ask(store, "pragma quick_check(1)", take_check, &good, err))
+    if (query(store, "pragma quick_check(1)", read_check, &good, err))
         return -1;
     if (good)
         return 0;
@@ -154,13 +157,13 @@ static int check(struct store *store, struct err *err)
 static void note_runs(struct store *store, size_t runs, const struct err *failure)
 {
     if (failure->code)
-        store->notice = mem_printf("earlier runs could not be found again: %s", failure->msg);
+        store->notice = mem_printf("earlier runs could not be recovered: %s", failure->msg);
     else if (runs)
-        store->notice = mem_printf("%zu earlier run%s found again by refs and run folders", runs,
+        store->notice = mem_printf("%zu earlier run%s recovered from refs and run folders", runs,
                                    runs == 1 ? " was" : "s were");
 }
 
-static int migrate_within(struct store *store, const char *dir, struct err *err)
+static int run_migrations(struct store *store, const char *dir, struct err *err)
 {
     int version = 0, tables = 0;
     size_t runs = 0;
@@ -168,24 +171,25 @@ static int migrate_within(struct store *store, const char *dir, struct err *err)
     if (read_version(store, &version, &tables, err))
         return -1;
     for (; version < VERSION; version++) {
-        if (run_patiently(store, migrations[version], "bring up to date", err))
+        if (execute_and_wait(store, migrations[version], "migrate", err))
             return -1;
     }
     if (!tables) {
         (void)store_rebuild(store, dir, &runs, &lost);
         note_runs(store, runs, &lost);
     }
-    autofree char *set = mem_printf("pragma user_version=%d", VERSION);
+    autofree char *set_version = mem_printf("pragma user_version=%d", VERSION);
     store->version = VERSION;
-    return run_patiently(store, set, "set its version", err);
+    return execute_and_wait(store, set_version, "set its version", err);
 }
 
-/* All of it or nothing; who comes at the same moment waits, and finds it done. */
+/* Migrates all or nothing. Another process that wants to migrate at the same moment waits, and then
+ * finds it done. */
 static int migrate(struct store *store, const char *dir, struct err *err)
 {
-    if (run_patiently(store, "begin immediate", "begin", err))
+    if (execute_and_wait(store, "begin immediate", "begin", err))
         return -1;
-    if (migrate_within(store, dir, err) || run_patiently(store, "commit", "commit", err)) {
+    if (run_migrations(store, dir, err) || execute_and_wait(store, "commit", "commit", err)) {
         bool damaged = store->damaged;
         (void)store_execute(store, "rollback");
         store->damaged = damaged;
@@ -194,27 +198,28 @@ static int migrate(struct store *store, const char *dir, struct err *err)
     return 0;
 }
 
-/* A close must not tidy up in a file that was not accepted. */
-static void keep_as_is(struct store *store, bool keep)
+/* If `keep`, closing the store does not change its files: we have not accepted them. */
+static void keep_unchanged(struct store *store, bool keep)
 {
     (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)keep, NULL);
 }
 
-static int accept(struct store *store, const char *dir, struct err *err)
+static int prepare_store(struct store *store, const char *dir, struct err *err)
 {
     int version = 0, tables = 0;
-    keep_as_is(store, true);
+    keep_unchanged(store, true);
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
     if (sqlite3_db_readonly(store->db, "main") == 1)
         return err_set(err, ERR_ENV, "'%s' cannot be written to",
                        sqlite3_db_filename(store->db, "main"));
-    if (read_version(store, &version, &tables, err) || (tables && check(store, err)))
+    if (read_version(store, &version, &tables, err) || (tables && check_pages(store, err)))
         return -1;
-    /* Groups are written with "full", the rest is safe enough without: store.h. */
-    if (run_patiently(store, "pragma journal_mode=wal; pragma synchronous=normal", "set up", err) ||
+    /* Groups use "full"; the other writes are safe enough without it: see store.h. */
+    if (execute_and_wait(store, "pragma journal_mode=wal; pragma synchronous=normal", "set up",
+                         err) ||
         (version < VERSION && migrate(store, dir, err)))
         return -1;
-    keep_as_is(store, false);
+    keep_unchanged(store, false);
     return 0;
 }
 
@@ -225,7 +230,7 @@ static int open_once(struct store **ret, const char *path, const char *dir, bool
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK)
         return store_failed(store, "open", err);
-    if (accept(store, dir, err)) {
+    if (prepare_store(store, dir, err)) {
         *ret_damaged = store->damaged;
         return -1;
     }
@@ -233,8 +238,8 @@ static int open_once(struct store **ret, const char *path, const char *dir, bool
     return 0;
 }
 
-/* "state.db.damaged-20260301-120000", with a number where that is taken. */
-static char *name_aside(const char *path)
+/* "state.db.damaged-20260301-120000", with a number if that exists. */
+static char *get_aside_name(const char *path)
 {
     autobuf struct buf time = BUF_INIT, name = BUF_INIT;
     timestamp_format(&time, clock_wall());
@@ -253,7 +258,7 @@ static char *name_aside(const char *path)
     return buf_steal(&name);
 }
 
-/* The log goes with its file, under a name by which SQLite finds it again; it goes first, so that
+/* The log keeps the name by which SQLite finds it for the renamed file. We move it first, so that
  * it never stands beside a new file. */
 static int set_aside(const char *path, const char *aside, struct err *err)
 {
@@ -267,14 +272,15 @@ static int set_aside(const char *path, const char *aside, struct err *err)
     return 0;
 }
 
-/* Under a lock: someone who found the same damage may have made a new one meanwhile. */
-static int open_anew(struct store **ret, const char *path, const char *dir, struct err *err)
+/* Takes a lock: another process that found the same damage may have created a new store
+ * meanwhile. */
+static int replace_damaged(struct store **ret, const char *path, const char *dir, struct err *err)
 {
-    autofree char *turn = mem_printf("%s/turn", dir), *aside = name_aside(path);
+    autofree char *lock_path = mem_printf("%s/turn", dir), *aside = get_aside_name(path);
     autoclose int lock = -1;
     bool damaged = false;
     struct err why = {0};
-    if (dirs_lock(turn, &lock, err))
+    if (dirs_lock(lock_path, &lock, err))
         return -1;
     if (open_once(ret, path, dir, &damaged, &why) == 0)
         return 0;
@@ -283,27 +289,27 @@ static int open_anew(struct store **ret, const char *path, const char *dir, stru
     if (set_aside(path, aside, err) || open_once(ret, path, dir, &damaged, err))
         return -1;
     autofree char *found = (*ret)->notice;
-    (*ret)->notice = mem_printf("the record of earlier runs was damaged and is now '%s' (%s)%s%s",
+    (*ret)->notice = mem_printf("the journal of earlier runs was damaged and is now '%s' (%s)%s%s",
                                 aside, why.msg, found ? "; " : "", found ? found : "");
     return 0;
 }
 
-static int open_to_write(struct store **ret, const char *path, const char *dir, struct err *err)
+static int open_writable(struct store **ret, const char *path, const char *dir, struct err *err)
 {
     bool damaged = false;
     if (open_once(ret, path, dir, &damaged, err) == 0)
         return 0;
-    return damaged ? open_anew(ret, path, dir, err) : -1;
+    return damaged ? replace_damaged(ret, path, dir, err) : -1;
 }
 
-static int never_ran(struct err *err)
+static int fail_never_ran(struct err *err)
 {
     return err_set(err, ERR_INPUT, "nothing was ever run in this repository");
 }
 
-/* SQLite wants to make a log and its index also to read. Where nobody can write, and nothing was
- * left in a log, the file can be read without them. */
-static int open_unchanging(struct store *store, const char *path, struct err *err)
+/* SQLite creates a log and its index even for reading. If we may not write in the folder and there
+ * is no log, we can read the file without them. */
+static int open_immutable(struct store *store, const char *path, struct err *err)
 {
     autofree char *log = mem_printf("%s-wal", path);
     autobuf struct buf uri = BUF_INIT;
@@ -320,14 +326,14 @@ static int open_unchanging(struct store *store, const char *path, struct err *er
                : store_failed(store, "open", err);
 }
 
-static int tell_damage(struct store *store, const char *path, struct err *err)
+static int fail_damaged(struct store *store, const char *path, struct err *err)
 {
     return err_set(err, ERR_ENV,
-                   "'%s' is damaged (%s): the next run sets it aside and finds again what it can",
+                   "'%s' is damaged (%s): the next run sets it aside and recovers what it can",
                    path, sqlite3_errmsg(store->db));
 }
 
-static int open_to_read(struct store **ret, const char *path, struct err *err)
+static int open_readable(struct store **ret, const char *path, struct err *err)
 {
     autostore struct store *store = mem_alloc(sizeof(*store));
     int version = 0, tables = 0;
@@ -335,10 +341,10 @@ static int open_to_read(struct store **ret, const char *path, struct err *err)
         return store_failed(store, "open", err);
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
     if (read_version(store, &version, &tables, err) &&
-        (open_unchanging(store, path, err) || read_version(store, &version, &tables, err)))
-        return store->damaged ? tell_damage(store, path, err) : -1;
+        (open_immutable(store, path, err) || read_version(store, &version, &tables, err)))
+        return store->damaged ? fail_damaged(store, path, err) : -1;
     if (!tables)
-        return never_ran(err);
+        return fail_never_ran(err);
     *ret = steal_ptr(store);
     return 0;
 }
@@ -348,11 +354,11 @@ int store_open(struct store **ret, const char *dir, bool create, struct err *err
     autofree char *path = mem_printf("%s/state.db", dir);
     struct stat st;
     bool missing = stat(path, &st) < 0 && errno == ENOENT;
-    open_plainly_from_now_on();
+    install_open();
     if (missing && hide_is_hidden(dir))
         return err_set(err, ERR_ENV,
-                       "the runs of this repository are hidden from what runs inside a task");
+                       "the runs of this repository are hidden from processes inside a task");
     if (create)
-        return open_to_write(ret, path, dir, err);
-    return missing ? never_ran(err) : open_to_read(ret, path, err);
+        return open_writable(ret, path, dir, err);
+    return missing ? fail_never_ran(err) : open_readable(ret, path, err);
 }

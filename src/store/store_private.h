@@ -1,5 +1,5 @@
 /*
- * What the files of the store share.
+ * Private declarations of this folder.
  */
 #ifndef STORE_STORE_PRIVATE_H
 #define STORE_STORE_PRIVATE_H
@@ -23,7 +23,7 @@ enum store_statement {
     EACH_EVENT,
     EACH_RESUME,
     EACH_SPENDING,
-    EACH_UNPRICED, /* of a version without prices */
+    EACH_UNPRICED, /* for a version without prices */
     GET_SEAL,
     HAS_LANDED,
     DATA_VERSION,
@@ -36,10 +36,10 @@ struct store {
     sqlite3 *db;
     sqlite3_stmt *stmt[STATEMENT_COUNT_];
     char *notice;
-    int version;           /* of the tables: an older one is not brought up to date to be read */
-    bool in_group, spoilt; /* a write of this group has failed: none of it is to be kept */
-    bool damaged;          /* what it said last shows that the file is no good */
-    bool lost;             /* there was no room for the memory that its users share */
+    int version;                 /* of the tables; we read older versions without migrating them */
+    bool in_group, group_failed; /* a write of this group has failed: discard the group */
+    bool damaged;                /* the last error shows that the file is damaged */
+    bool lost; /* there was no disk space for the memory shared with other processes */
     struct store *lost_before;
 };
 
@@ -47,21 +47,21 @@ enum {
     STORE_HAS_SPENDING = 2,
     STORE_HAS_PRICES = 3,
     STORE_HAS_SEALS = 4
-}; /* the versions from which on it has */
+}; /* the first version of the tables with each feature */
 
-/* Fills err with the database's own words. */
+/* Sets err to SQLite's own message. */
 int store_failed(struct store *store, const char *what, struct err *err);
 
-/* What SQLite's functions of such names do; SQLITE_FULL where the store is lost. */
+/* Like SQLite's functions of these names; SQLITE_FULL if the store is lost. */
 int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret);
 int store_step(struct store *store, sqlite3_stmt *stmt);
-void store_reset(struct store *store, sqlite3_stmt *stmt); /* and clears what is bound */
+void store_reset(struct store *store, sqlite3_stmt *stmt); /* also clears the bound values */
 void store_finalize(struct store *store, sqlite3_stmt *stmt);
 int store_execute(struct store *store, const char *sql);
 void store_shut(struct store *store);
 
-/* Fills a new store, within a transaction, with what refs and run folders tell of earlier runs.
- * dir is the folder of the store; *ret_runs is the number of runs. */
+/* Fills a new store, within a transaction, with the facts about earlier runs that refs and run
+ * folders show. dir is the folder of the store; *ret_runs is the number of runs. */
 int store_rebuild(struct store *store, const char *dir, size_t *ret_runs, struct err *err);
 
 #endif

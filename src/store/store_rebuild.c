@@ -1,7 +1,7 @@
 /*
- * What is left of earlier runs where their database is lost: the folders of their attempts, what
- * was written there when they began and when tasks landed, branches and refs. What the message of a
- * commit says is no evidence that something has landed: an agent can write that as well.
+ * Recovers earlier runs after their database is lost: from the folders of their attempts, the files
+ * written when a run began and when tasks landed, branches and refs. The message of a commit does
+ * not prove that something landed: an agent can write that too.
  */
 #include "store/store_private.h"
 
@@ -31,13 +31,13 @@ struct found_run {
 
 struct rebuild {
     struct arena arena;
-    char *folder; /* of all runs */
+    char *folder; /* the folder of all runs */
     struct map by_id;
     VEC(struct found_run *) runs;
 };
 
-/* When a run began, by its id: "20260301-120000-12ab". -1 for what is no such id. */
-static int time_of(const char *id, int64_t *ret)
+/* Reads the start time of a run from its id, "20260301-120000-12ab"; -1 for any other string. */
+static int parse_start_time(const char *id, int64_t *ret)
 {
     char day[9], time[7], random[5], iso[32];
     int end = 0;
@@ -49,11 +49,11 @@ static int time_of(const char *id, int64_t *ret)
     return timestamp_parse(iso, ret);
 }
 
-static struct found_run *run_of(struct rebuild *rb, const char *id)
+static struct found_run *get_run(struct rebuild *rb, const char *id)
 {
     struct found_run *run = map_get(&rb->by_id, id, strlen(id));
     int64_t started;
-    if (run || time_of(id, &started))
+    if (run || parse_start_time(id, &started))
         return run;
     run = arena_alloc(&rb->arena, sizeof(*run));
     run->row =
@@ -63,7 +63,7 @@ static struct found_run *run_of(struct rebuild *rb, const char *id)
     return run;
 }
 
-static struct store_task *task_of(struct rebuild *rb, struct found_run *run, const char *id)
+static struct store_task *get_task(struct rebuild *rb, struct found_run *run, const char *id)
 {
     struct store_task *task = map_get(&run->by_id, id, strlen(id));
     if (task)
@@ -81,7 +81,7 @@ static struct store_task *task_of(struct rebuild *rb, struct found_run *run, con
     return task;
 }
 
-static void saw_attempt(struct store_task *task, const char *number)
+static void note_attempt(struct store_task *task, const char *number)
 {
     char *end;
     long n = strtol(number, &end, 10);
@@ -89,10 +89,10 @@ static void saw_attempt(struct store_task *task, const char *number)
         return;
     task->attempts = (int)n;
     if (strcmp(task->state, "waiting") == 0)
-        task->state = "running"; /* which nobody is any more: shown as interrupted */
+        task->state = "running"; /* its process has ended: shown as interrupted */
 }
 
-/* Calls back for each entry of a folder; one that is not there has none. */
+/* Calls `fn` for each entry of a folder; a missing folder has none. */
 typedef void entry_fn(struct rebuild *rb, void *ctx, const char *name);
 
 static int each_entry(struct rebuild *rb, const char *path, entry_fn *fn, void *ctx,
@@ -111,7 +111,7 @@ static int each_entry(struct rebuild *rb, const char *path, entry_fn *fn, void *
 
 typedef void doc_fn(struct rebuild *rb, struct found_run *run, const struct node *root);
 
-/* A file of the run's folder, where it is there and can be read. */
+/* Reads a file of the run's folder, if it exists and is readable. */
 static void read_doc(struct rebuild *rb, struct found_run *run, const char *name, doc_fn *fn)
 {
     autofree char *path = mem_printf("%s/%s/%s", rb->folder, run->row.id, name);
@@ -126,40 +126,40 @@ static void read_doc(struct rebuild *rb, struct found_run *run, const char *name
     doc_done(&doc);
 }
 
-static const char *keep(struct rebuild *rb, const struct node *map, const char *key)
+static const char *copy_string(struct rebuild *rb, const struct node *map, const char *key)
 {
     const char *s = node_new_string(map, key, NULL);
     return s ? arena_str(&rb->arena, s) : NULL;
 }
 
-static void take_run(struct rebuild *rb, struct found_run *run, const struct node *root)
+static void read_run(struct rebuild *rb, struct found_run *run, const struct node *root)
 {
-    run->row.plan = keep(rb, root, "plan");
-    run->row.base = keep(rb, root, "base");
-    run->row.base_commit = keep(rb, root, "base_commit");
+    run->row.plan = copy_string(rb, root, "plan");
+    run->row.base = copy_string(rb, root, "base");
+    run->row.base_commit = copy_string(rb, root, "base_commit");
     run->row.started = node_new_int(root, "started", run->row.started);
 }
 
-static void take_plan(struct rebuild *rb, struct found_run *run, const struct node *root)
+static void read_plan(struct rebuild *rb, struct found_run *run, const struct node *root)
 {
     const struct node *tasks = node_get(root, "tasks");
-    run->row.name = keep(rb, root, "name");
+    run->row.name = copy_string(rb, root, "name");
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (node, tasks) {
         const char *id = node->kind == NODE_MAP ? node_new_string(node, "id", NULL) : NULL;
         if (!id)
             continue;
-        struct store_task *task = task_of(rb, run, id);
-        task->title = keep(rb, node, "title");
-        task->engine = keep(rb, node, "engine");
+        struct store_task *task = get_task(rb, run, id);
+        task->title = copy_string(rb, node, "title");
+        task->engine = copy_string(rb, node, "engine");
     }
 }
 
-static void take_attempt(struct rebuild *rb, void *ctx, const char *name)
+static void count_attempt(struct rebuild *rb, void *ctx, const char *name)
 {
     (void)rb;
-    saw_attempt(ctx, name);
+    note_attempt(ctx, name);
 }
 
 struct folder {
@@ -168,85 +168,86 @@ struct folder {
     int rc;
 };
 
-/* A folder with attempts in it is a task's; another is someone else's. */
-static void take_task_folder(struct rebuild *rb, void *ctx, const char *name)
+/* Only a folder that contains attempts belongs to a task. */
+static void read_task_folder(struct rebuild *rb, void *ctx, const char *name)
 {
     struct folder *folder = ctx;
-    struct store_task seen = {.state = "waiting"};
+    struct store_task found = {.state = "waiting"};
     autofree char *path = mem_printf("%s/%s/%s", rb->folder, folder->run->row.id, name);
     if (folder->rc == 0)
-        folder->rc = each_entry(rb, path, take_attempt, &seen, folder->err);
-    if (!seen.attempts)
+        folder->rc = each_entry(rb, path, count_attempt, &found, folder->err);
+    if (!found.attempts)
         return;
-    struct store_task *task = task_of(rb, folder->run, name);
-    task->attempts = seen.attempts;
-    task->state = seen.state;
+    struct store_task *task = get_task(rb, folder->run, name);
+    task->attempts = found.attempts;
+    task->state = found.state;
 }
 
-static void take_run_folder(struct rebuild *rb, void *ctx, const char *name)
+static void read_run_folder(struct rebuild *rb, void *ctx, const char *name)
 {
     struct folder *folder = ctx;
     autofree char *path = mem_printf("%s/%s", rb->folder, name);
-    folder->run = run_of(rb, name);
+    folder->run = get_run(rb, name);
     if (!folder->run || folder->rc)
         return;
-    read_doc(rb, folder->run, "run.json", take_run);
-    read_doc(rb, folder->run, "plan.json", take_plan);
-    folder->rc = each_entry(rb, path, take_task_folder, folder, folder->err);
+    read_doc(rb, folder->run, "run.json", read_run);
+    read_doc(rb, folder->run, "plan.json", read_plan);
+    folder->rc = each_entry(rb, path, read_task_folder, folder, folder->err);
 }
 
 static int read_folders(struct rebuild *rb, struct err *err)
 {
     struct folder folder = {.err = err};
-    int rc = each_entry(rb, rb->folder, take_run_folder, &folder, err);
+    int rc = each_entry(rb, rb->folder, read_run_folder, &folder, err);
     return rc || folder.rc ? -1 : 0;
 }
 
-/* "RUN/TASK": the task, or NULL where that is no name of ours. Cuts `name` up. */
-static struct store_task *task_by_name(struct rebuild *rb, char *name)
+/* Parses "RUN/TASK": the task, or NULL for other names. Modifies `name`. */
+static struct store_task *parse_task_name(struct rebuild *rb, char *name)
 {
     const char *id = strsep(&name, "/");
-    struct found_run *run = name && *name ? run_of(rb, id) : NULL;
-    return run ? task_of(rb, run, name) : NULL;
+    struct found_run *run = name && *name ? get_run(rb, id) : NULL;
+    return run ? get_task(rb, run, name) : NULL;
 }
 
-static void take_branch(struct rebuild *rb, char *name, const char *task_id)
+static void read_branch(struct rebuild *rb, char *name, const char *task_id)
 {
     autofree char *copy = mem_str(name);
-    struct store_task *task = task_by_name(rb, copy);
+    struct store_task *task = parse_task_name(rb, copy);
     if (!task)
         return;
     task->branch = arena_printf(&rb->arena, "anabranch/%s", name);
-    if (strcmp(task_id, task->id) == 0) /* it says that its agent was done: it is looked at again */
+    if (strcmp(task_id, task->id) ==
+        0) /* the commit says that its agent was done: check it again */
         task->state = "committing";
 }
 
-/* "RUN/TASK/ATTEMPT"; beside and below an attempt is what else was saved of it. What agents did to
- * that which all share is "RUN/+shared/NUMBER". */
-static void take_salvage(struct rebuild *rb, char *name)
+/* Parses "RUN/TASK/ATTEMPT". Ignores other salvage of an attempt, and "RUN/+shared/NUMBER": what
+ * agents changed in the shared parts of the repository. */
+static void read_salvage(struct rebuild *rb, char *name)
 {
     const char *id = strsep(&name, "/"), *task_id = strsep(&name, "/");
-    struct found_run *run = name && !strchr(name, '/') ? run_of(rb, id) : NULL;
+    struct found_run *run = name && !strchr(name, '/') ? get_run(rb, id) : NULL;
     if (run && strcmp(task_id, STORE_SHARED) != 0)
-        saw_attempt(task_of(rb, run, task_id), name);
+        note_attempt(get_task(rb, run, task_id), name);
 }
 
-static void take_tip(struct rebuild *rb, const char *id, const char *commit)
+static void set_tip(struct rebuild *rb, const char *id, const char *commit)
 {
-    struct found_run *run = run_of(rb, id);
+    struct found_run *run = get_run(rb, id);
     if (run)
         run->row.tip = arena_str(&rb->arena, commit);
 }
 
-/* What could not be published is a branch beside those of the tasks. */
+/* True for the branch with unpublished results, which stands beside those of the tasks. */
 static bool is_result(const char *name)
 {
     const char *slash = strchr(name, '/');
     return slash && strcmp(slash, "/" STORE_RESULT) == 0;
 }
 
-/* "REF COMMIT TASK", the last by the commit's trailer. */
-static void take_ref(struct rebuild *rb, char *line)
+/* Parses "REF COMMIT TASK"; the task is from the commit's trailer. */
+static void read_ref(struct rebuild *rb, char *line)
 {
     static const char runs[] = TIP_REFS, heads[] = "refs/heads/anabranch/";
     static const char salvage[] = SALVAGE_REFS;
@@ -256,13 +257,13 @@ static void take_ref(struct rebuild *rb, char *line)
     if (!commit)
         return;
     if (strncmp(ref, runs, strlen(runs)) == 0)
-        take_tip(rb, ref + strlen(runs), commit);
+        set_tip(rb, ref + strlen(runs), commit);
     else if (strncmp(ref, salvage, strlen(salvage)) == 0)
-        take_salvage(rb, ref + strlen(salvage));
+        read_salvage(rb, ref + strlen(salvage));
     else if (is_head && is_result(name))
-        take_tip(rb, strsep(&name, "/"), commit);
+        set_tip(rb, strsep(&name, "/"), commit);
     else if (is_head)
-        take_branch(rb, name, line ? line : "");
+        read_branch(rb, name, line ? line : "");
 }
 
 static void each_line(struct rebuild *rb, char *text, void (*fn)(struct rebuild *, char *))
@@ -274,22 +275,22 @@ static void each_line(struct rebuild *rb, char *text, void (*fn)(struct rebuild 
 }
 
 struct landings {
-    struct map history; /* commits */
+    struct map history; /* ids of reachable commits */
     struct found_run *run;
 };
 
-static void take_landed(struct rebuild *rb, const struct landings *l, char *line)
+static void read_landed_line(struct rebuild *rb, const struct landings *l, char *line)
 {
     const char *commit = strsep(&line, " ");
     if (!line || !*line || !map_get(&l->history, commit, strlen(commit)))
         return;
-    struct store_task *task = task_of(rb, l->run, line);
+    struct store_task *task = get_task(rb, l->run, line);
     task->landed = arena_str(&rb->arena, commit);
     task->state = "landed";
 }
 
-/* The last word on a task counts: it may have landed again. */
-static void read_run_landed(struct rebuild *rb, const struct landings *l)
+/* The last line of a task counts: it may have landed again. */
+static void read_landed_file(struct rebuild *rb, const struct landings *l)
 {
     enum { LANDED_MAX = 64 << 20 };
     autofree char *path = mem_printf("%s/%s/" STORE_LANDED, rb->folder, l->run->row.id);
@@ -298,19 +299,20 @@ static void read_run_landed(struct rebuild *rb, const struct landings *l)
     if (file_read_own(path, LANDED_MAX, &text, &none))
         return;
     for (char *next = text.s, *line; (line = strsep(&next, "\n"));)
-        take_landed(rb, l, line);
+        read_landed_line(rb, l, line);
 }
 
-/* What the notes of a run name has landed as long as a branch or a run's own ref leads to it. What
- * is older than the first of the runs is not asked for. */
+/* A commit that a run's file of landed tasks names has landed if a branch or a run's own ref still
+ * reaches it. We list no commits older than the first run. */
 static int read_landed(struct rebuild *rb, const struct git_place *at, struct err *err)
 {
     autobuf struct buf out = BUF_INIT, since = BUF_INIT;
     struct landings l = {0};
-    int64_t first = INT64_MAX;
+    int64_t first_start = INT64_MAX;
     for (size_t i = 0; i < rb->runs.n; i++)
-        first = rb->runs.v[i]->row.started < first ? rb->runs.v[i]->row.started : first;
-    buf_addf(&since, "--since=@%lld", (long long)(first / 1000 - 1));
+        first_start =
+            rb->runs.v[i]->row.started < first_start ? rb->runs.v[i]->row.started : first_start;
+    buf_addf(&since, "--since=@%lld", (long long)(first_start / 1000 - 1));
     if (git_call(at, &out, err, "rev-list", since.s, "--exclude=anabranch/*", "--branches",
                  "--glob=refs/anabranch/runs", "--glob=refs/heads/anabranch/*/" STORE_RESULT, NULL))
         return -1;
@@ -318,7 +320,7 @@ static int read_landed(struct rebuild *rb, const struct git_place *at, struct er
         (void)map_put(&l.history, id, strlen(id), id);
     for (size_t i = 0; i < rb->runs.n; i++) {
         l.run = rb->runs.v[i];
-        read_run_landed(rb, &l);
+        read_landed_file(rb, &l);
     }
     map_done(&l.history);
     return 0;
@@ -329,14 +331,14 @@ static int read_refs(struct rebuild *rb, const char *dir, struct err *err)
     autofree char *common = mem_printf("%s/..", dir), *objects = mem_printf("%s/objects", common);
     struct git_place at = {.git_dir = common};
     autobuf struct buf out = BUF_INIT;
-    if (access(objects, F_OK) < 0) /* in no repository */
+    if (access(objects, F_OK) < 0) /* not in a repository */
         return 0;
     if (git_call(&at, &out, err, "for-each-ref",
                  "--format=%(refname) %(objectname) "
                  "%(contents:trailers:key=Anabranch-Task,valueonly,separator=%x20)",
                  "refs/anabranch", "refs/heads/anabranch", NULL))
         return -1;
-    each_line(rb, out.s, take_ref);
+    each_line(rb, out.s, read_ref);
     return rb->runs.n ? read_landed(rb, &at, err) : 0;
 }
 
@@ -366,10 +368,10 @@ static void rebuild_done(struct rebuild *rb)
 int store_rebuild(struct store *store, const char *dir, size_t *ret_runs, struct err *err)
 {
     own_cleanup(rebuild_done) struct rebuild rb = {.folder = runs_path(dir)};
-    if (access(rb.folder, F_OK) < 0) /* there never was a run */
+    if (access(rb.folder, F_OK) < 0) /* there was never a run */
         return 0;
     int rc = read_folders(&rb, err) || read_refs(&rb, dir, err) ? -1 : 0;
-    for (size_t i = 0; i < rb.runs.n; i++) { /* what was found before a failure, too */
+    for (size_t i = 0; i < rb.runs.n; i++) { /* also the runs found before a failure */
         if (write_run(store, rb.runs.v[i], rc ? NULL : err))
             return -1;
     }

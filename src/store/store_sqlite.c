@@ -1,7 +1,7 @@
 /*
- * All calls of SQLite in which it may touch the memory that it shares with other processes. Where
- * there is no room for that any more it cannot be gone on with: the store is lost then, for as long
- * as the process lives, and each call says so.
+ * All calls of SQLite that may touch the memory that it shares with other processes. If the disk
+ * has no room for that memory, the store is lost for the rest of this process, and every call
+ * fails.
  */
 #include "store/store_private.h"
 
@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static struct store *lost; /* the last one: what SQLite has of them is never given back */
+static struct store *lost; /* a list: SQLite never frees their resources */
 
 struct call {
     struct store *store;
@@ -20,9 +20,9 @@ struct call {
     int rc;
 };
 
-/* To close a file gives back all locks that we have on it, whoever took them: nobody is to wait for
- * what will not be finished. */
-static void give_back(const struct store *store, const char *ending)
+/* Closing a file releases all locks that this process has on it, no matter who took them. So nobody
+ * waits for work that we will never finish. */
+static void release_locks(const struct store *store, const char *ending)
 {
     autofree char *path = mem_printf("%s%s", sqlite3_db_filename(store->db, "main"), ending);
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -30,26 +30,26 @@ static void give_back(const struct store *store, const char *ending)
         (void)close(fd);
 }
 
-static void lose(struct store *store)
+static void mark_lost(struct store *store)
 {
     store->lost = true;
     store->lost_before = lost;
     lost = store;
-    give_back(store, "-shm");
-    give_back(store, "");
+    release_locks(store, "-shm");
+    release_locks(store, "");
 }
 
-static int carry_out(void (*fn)(void *ctx), struct call *call)
+static int run_guarded(void (*fn)(void *ctx), struct call *call)
 {
     if (call->store->lost)
         return SQLITE_FULL;
     if (sigbus_try(fn, call))
         return call->rc;
-    lose(call->store);
+    mark_lost(call->store);
     return SQLITE_FULL;
 }
 
-static void prepare(void *ctx)
+static void call_prepare(void *ctx)
 {
     struct call *c = ctx;
     c->rc = sqlite3_prepare_v3(c->store->db, c->sql, -1, SQLITE_PREPARE_PERSISTENT, c->stmt, NULL);
@@ -58,10 +58,10 @@ static void prepare(void *ctx)
 int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret)
 {
     struct call call = {.store = store, .stmt = ret, .sql = sql};
-    return carry_out(prepare, &call);
+    return run_guarded(call_prepare, &call);
 }
 
-static void step(void *ctx)
+static void call_step(void *ctx)
 {
     struct call *c = ctx;
     c->rc = sqlite3_step(*c->stmt);
@@ -70,23 +70,23 @@ static void step(void *ctx)
 int store_step(struct store *store, sqlite3_stmt *stmt)
 {
     struct call call = {.store = store, .stmt = &stmt};
-    return carry_out(step, &call);
+    return run_guarded(call_step, &call);
 }
 
-static void reset(void *ctx)
+static void call_reset(void *ctx)
 {
     struct call *c = ctx;
-    (void)sqlite3_reset(*c->stmt); /* it says again what the last step said */
+    (void)sqlite3_reset(*c->stmt); /* it returns the error of the last step again */
     (void)sqlite3_clear_bindings(*c->stmt);
 }
 
 void store_reset(struct store *store, sqlite3_stmt *stmt)
 {
     struct call call = {.store = store, .stmt = &stmt};
-    (void)carry_out(reset, &call);
+    (void)run_guarded(call_reset, &call);
 }
 
-static void finalize(void *ctx)
+static void call_finalize(void *ctx)
 {
     struct call *c = ctx;
     (void)sqlite3_finalize(*c->stmt);
@@ -95,10 +95,10 @@ static void finalize(void *ctx)
 void store_finalize(struct store *store, sqlite3_stmt *stmt)
 {
     struct call call = {.store = store, .stmt = &stmt};
-    (void)carry_out(finalize, &call);
+    (void)run_guarded(call_finalize, &call);
 }
 
-static void execute(void *ctx)
+static void call_execute(void *ctx)
 {
     struct call *c = ctx;
     c->rc = sqlite3_exec(c->store->db, c->sql, NULL, NULL, NULL);
@@ -107,10 +107,10 @@ static void execute(void *ctx)
 int store_execute(struct store *store, const char *sql)
 {
     struct call call = {.store = store, .sql = sql};
-    return carry_out(execute, &call);
+    return run_guarded(call_execute, &call);
 }
 
-static void shut(void *ctx)
+static void call_close(void *ctx)
 {
     struct call *c = ctx;
     c->rc = sqlite3_close(c->store->db);
@@ -119,5 +119,5 @@ static void shut(void *ctx)
 void store_shut(struct store *store)
 {
     struct call call = {.store = store};
-    (void)carry_out(shut, &call);
+    (void)run_guarded(call_close, &call);
 }

@@ -83,7 +83,7 @@ one_task() { # ID STEP...
 
 # --- damage
 
-@test "a damaged record is told by those who read, and set aside by the next run" {
+@test "readers report a damaged journal, and the next run sets it aside" {
     make_run
     printf 'no database, no database' | dd of=$db conv=notrunc status=none
     sums >../before
@@ -98,9 +98,9 @@ one_task() { # ID STEP...
     run_plan
     assert_status 0
     assert_contains 'was damaged and is now'
-    assert_contains '1 earlier run was found again'
+    assert_contains '1 earlier run was recovered'
     [[ $(cksum <.git/anabranch/state.db.damaged-[0-9]*[0-9]) == "$(cut -d ' ' -f 1,2 ../before)" ]] ||
-        fail "it is not what was damaged"
+        fail "the file set aside is not the damaged one"
     run_apart anabranch history
     assert_status 0
     [[ $(wc -l <<<"$output") -eq 2 ]] || fail "expected two runs"

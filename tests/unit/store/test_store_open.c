@@ -335,7 +335,7 @@ static void many_may_find_the_damage_at_once(void **state)
     assert_true(count_files(state, "state.db.damaged-") <= 3); /* one, and its log and index */
 }
 
-/* --- what is found again ------------------------------------------------------------------ */
+/* --- recovery of earlier runs ------------------------------------------------------------ */
 
 static void add_file(void **state, const char *name, const char *text)
 {
@@ -365,7 +365,7 @@ static void runs_are_found_by_their_folders(void **state)
     add_file(state, "runs/20261301-120001-12ab/b/1/out", "no such month");
     add_file(state, "runs/other/b/1/out", "");
     assert_int_equal(store_open(&store, *state, true, NULL), 0);
-    assert_non_null(strstr(store_notice(store), "2 earlier runs were found again"));
+    assert_non_null(strstr(store_notice(store), "2 earlier runs were recovered"));
     assert_int_equal(store_each_run(store, take_run, &seen, NULL), 0);
     assert_string_equal(seen.s,
                         "20260301-120001-12ab unknown - 1772366401000;" RUN " unknown p.yaml 5;");
