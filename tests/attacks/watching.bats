@@ -150,7 +150,7 @@ git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --
     assert_in "$ref" half H
     echo nonsense >".git/anabranch/vault/$id.bundle"
     run_apart anabranch salvage list
-    [[ $status == 0 && $output == *"$id"* && $stderr == *'is not a bundle any more'* ]] || fail 'a spoilt bundle'
+    [[ $status == 0 && $output == *"$id"* && $stderr == *'is no longer a bundle'* ]] || fail 'a spoilt bundle'
     run_apart anabranch salvage drop "$id"
     assert_status 0
     run_apart anabranch salvage

@@ -37,7 +37,7 @@ bool change_is_over(const struct change_bounds *bounds, int64_t files, int64_t b
            (bounds->bytes > 0 && bytes > bounds->bytes);
 }
 
-static void say(int64_t files, int64_t bytes, struct buf *out)
+static void add_amounts(int64_t files, int64_t bytes, struct buf *out)
 {
     text_format_count(out, files);
     buf_addf(out, " file%s with ", files == 1 ? "" : "s");
@@ -46,7 +46,7 @@ static void say(int64_t files, int64_t bytes, struct buf *out)
 
 void change_say(const struct change_bounds *bounds, int64_t files, int64_t bytes, struct buf *out)
 {
-    say(files, bytes, out);
+    add_amounts(files, bytes, out);
     buf_addstr(out, ", more than limits.change allows (");
     if (bounds->files > 0 && files > bounds->files)
         text_format_count(out, bounds->files), buf_addstr(out, " files");
@@ -55,7 +55,7 @@ void change_say(const struct change_bounds *bounds, int64_t files, int64_t bytes
     buf_addch(out, ')');
 }
 
-/* The size of a path in a tree; git makes a blob of no more than a file or a link. */
+/* The size of a path. git stores only files and links. */
 static int64_t size_at(int root, const char *path)
 {
     struct stat st;
@@ -69,19 +69,20 @@ static int open_tree(const char *work_tree, struct err *err)
     return fd < 0 ? err_sys(err, "open '%s'", work_tree) : fd;
 }
 
-/* The order in which they are saved: small ones first, and those by name. */
-static int by_size(const void *a, const void *b)
+/* Sorts by size, then by name: we save small files first. */
+static int compare_items(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     return x->size != y->size ? (x->size > y->size) - (x->size < y->size)
                               : strcmp(x->path, y->path);
 }
 
-static void choose(const struct change_bounds *bounds, struct items *items, struct change_size *ret)
+static void choose_fitting(const struct change_bounds *bounds, struct items *items,
+                           struct change_size *ret)
 {
     int64_t files = 0, bytes = 0;
     if (items->all.n)
-        qsort(items->all.v, items->all.n, sizeof(*items->all.v), by_size);
+        qsort(items->all.v, items->all.n, sizeof(*items->all.v), compare_items);
     for (size_t i = 0; i < items->all.n; i++) {
         const struct item *item = &items->all.v[i];
         if (!change_is_over(bounds, files + 1, bytes + item->size)) {
@@ -109,7 +110,7 @@ int change_measure(const struct git_place *at, const struct change_bounds *bound
         (root = open_tree(at->work_tree, err)) < 0)
         return -1;
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
-        if (p[strlen(p) - 1] == '/') /* a repository, which is not taken in as files */
+        if (p[strlen(p) - 1] == '/') /* a nested repository, which git does not add as files */
             continue;
         vec_push(&items.all, (struct item){p, size_at(root, p)});
         ret->files++;
@@ -117,7 +118,7 @@ int change_measure(const struct git_place *at, const struct change_bounds *bound
     }
     ret->over = change_is_over(bounds, ret->files, ret->bytes);
     if (ret->over)
-        choose(bounds, &items, ret);
+        choose_fitting(bounds, &items, ret);
     return 0;
 }
 

@@ -25,9 +25,9 @@ static struct git_place attempt_place(const struct commit_job *job)
     return at;
 }
 
-/* A copy of the index has the stat data that spares git reading every file again. It is as old as
- * the original: git tells by that which files may have changed in the second that it looked at
- * them. */
+/* The copy has the stat data that saves git from reading every file again. It gets the mtime of
+ * the original, because git compares that with the files' times to find files that may have
+ * changed in the same second. */
 static int copy_index(const struct commit_job *job, const char *from, const struct stat *st,
                       struct err *err)
 {
@@ -41,7 +41,7 @@ static int copy_index(const struct commit_job *job, const char *from, const stru
                : 0;
 }
 
-/* What an earlier one has left, also one that was ended. */
+/* Removes what an earlier or killed attempt has left. */
 static int remove_index(const struct commit_job *job, struct err *err)
 {
     autofree char *lock = mem_printf("%s.lock", job->index);
@@ -59,15 +59,15 @@ int commit_index(const struct commit_job *job, bool anew, struct err *err)
         return -1;
     if (!anew && stat(from, &st) == 0)
         return copy_index(job, from, &st, err);
-    /* Tracked files may well be ignored ones: none is added that is not in the index before. */
+    /* We must start from an index: `git add` would not add tracked files that are ignored. */
     return anew || errno == ENOENT ? git_call(&at, NULL, err, "read-tree", job->start, NULL)
                                    : err_sys(err, "look at '%s'", from);
 }
 
-/* Whether something that was brought along differs between the two: it would have to be taken out
- * again, and that is done in an index. */
-static int has_strays(const struct commit_job *job, const char *from, const char *to, bool *ret_yes,
-                      struct err *err)
+/* *ret_yes: an included file differs between the two trees. We would have to remove it again,
+ * which needs an index. */
+static int has_included(const struct commit_job *job, const char *from, const char *to,
+                        bool *ret_yes, struct err *err)
 {
     autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf paths = BUF_INIT;
@@ -83,8 +83,9 @@ static int has_strays(const struct commit_job *job, const char *from, const char
     return 0;
 }
 
-/* Where all that was changed is in one place. A task that began with more than what is below has
- * that in the same place, and what was deleted of it leaves no trace. */
+/* Scans the upper folder of an overlay workspace, which contains all changes. Not if the task
+ * began with more than the base tree: its upper folder also contains that, and deleting such a
+ * file leaves no trace. */
 static bool scan_layers(const struct commit_job *job, const char *tree, struct work_scan *ret)
 {
     autofree char *index = mem_printf("%s/index", job->ws->admin);
@@ -120,7 +121,7 @@ int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
     if (!job->scan && scan_layers(job, tree.s, &above))
         stage.scan = &above;
     if (stage_plainly(&stage, &made, ret_done, err) ||
-        (made.len && has_strays(job, tree.s, made.s, &strays, err)))
+        (made.len && has_included(job, tree.s, made.s, &strays, err)))
         return -1;
     *ret_done = *ret_done && !strays;
     if (*ret_done)
@@ -144,10 +145,10 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
     return gitlinks_stage(&at, strlen(job->start), argv, err);
 }
 
-/* Takes what was brought along out of the index again: an ignore file of the project's can bring it
- * in whatever we exclude, and so can a hook. */
-static int unstage(const struct git_place *at, const struct commit_job *job,
-                   const struct included *brought, struct err *err)
+/* Removes included files from the index: an ignore file of the project, or a hook, can add them
+ * whatever we exclude. */
+static int unstage_included(const struct git_place *at, const struct commit_job *job,
+                            const struct included *brought, struct err *err)
 {
     autobuf struct buf added = BUF_INIT, out = BUF_INIT, errout = BUF_INIT, strays = BUF_INIT;
     autostrv struct strv args = {0};
@@ -181,8 +182,8 @@ int commit_has_brought(const struct git_place *at, const char *start, const char
     return 0;
 }
 
-/* Whether all commits between the two are there: a power failure can leave one without its parent.
- */
+/* *ret_yes: all commits between the two exist. After a power failure a commit's parent may be
+ * missing. */
 static int is_whole(const struct git_place *at, const char *start, const char *head, bool *ret_yes,
                     struct err *err)
 {
@@ -196,7 +197,7 @@ static int is_whole(const struct git_place *at, const char *start, const char *h
     return 0;
 }
 
-/* What the agent committed itself counts as long as it builds on where it began. */
+/* We keep the agent's own commits if they build on the commit at which it began. */
 static int find_parent(const struct git_place *at, const struct commit_job *job,
                        const struct included *brought, struct buf *parent, struct err *err)
 {
@@ -205,10 +206,11 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
     if (workspace_head(job->ws, parent, &none) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
-    bool more = builds_on && strcmp(parent->s, job->start) != 0;
-    if (more && is_whole(at, job->start, parent->s, &builds_on, err))
+    bool has_own = builds_on && strcmp(parent->s, job->start) != 0;
+    if (has_own && is_whole(at, job->start, parent->s, &builds_on, err))
         return -1;
-    if (more && builds_on && commit_has_brought(at, job->start, parent->s, brought, &strays, err))
+    if (has_own && builds_on &&
+        commit_has_brought(at, job->start, parent->s, brought, &strays, err))
         return -1;
     if (!builds_on || strays) {
         buf_cut(parent, 0);
@@ -226,7 +228,7 @@ static int write_tree(const struct git_place *at, size_t id_len, struct buf *ret
     return done ? 0 : git_call(at, ret_tree, err, "write-tree", NULL);
 }
 
-/* The tree of what is staged. */
+/* Finds the staged tree. */
 static int find_tree(const struct git_place *at, const struct commit_job *job,
                      const struct included *brought, struct buf *ret_tree, struct err *err)
 {
@@ -234,12 +236,12 @@ static int find_tree(const struct git_place *at, const struct commit_job *job,
         buf_addstr(ret_tree, job->tree);
         return 0;
     }
-    if (brought->paths.n && unstage(at, job, brought, err))
+    if (brought->paths.n && unstage_included(at, job, brought, err))
         return -1;
     return write_tree(at, strlen(job->start), ret_tree, err);
 }
 
-/* The commit of what is staged; empty where that is what the workspace began with. */
+/* Commits the staged tree; no commit if it equals the tree at which the workspace began. */
 static int make_commit(const struct git_place *at, const struct commit_job *job, bool always,
                        struct buf *ret_commit, struct err *err)
 {
@@ -275,16 +277,16 @@ int commit_draft_make(const struct commit_job *job, const char *tip, struct comm
     if (included_open(&brought, job->brought, job->root, err) ||
         find_tree(&at, job, &brought, &ret->tree, err))
         return -1;
-    if (workspace_head(job->ws, &head, &none)) { /* it is not to be believed */
+    if (workspace_head(job->ws, &head, &none)) { /* the agent has left no usable HEAD */
         buf_cut(&head, 0);
         buf_addstr(&head, job->start);
     }
     return own_history_read(&at, job->start, tip, head.s, &ret->own, err);
 }
 
-/* The commit that is below ours. */
-static int find_below(const struct git_place *at, const struct commit_draft *draft,
-                      struct commit_style style, struct buf *ret, struct err *err)
+/* Finds or makes the parent of our commit. */
+static int make_parent(const struct git_place *at, const struct commit_draft *draft,
+                       struct commit_style style, struct buf *ret, struct err *err)
 {
     if (draft->own.commits.n && !style.as_one)
         return own_history_write(at, &draft->own, style.keep_authors, ret, err);
@@ -297,7 +299,7 @@ static int commit_on_top(const struct git_place *at, const struct commit_job *jo
                          struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf below = BUF_INIT, tree = BUF_INIT;
-    if (find_below(at, draft, style, &below, err) || git_tree_of(at, below.s, &tree, err))
+    if (make_parent(at, draft, style, &below, err) || git_tree_of(at, below.s, &tree, err))
         return -1;
     const char *const parents[] = {below.s, NULL};
     if (strcmp(draft->tree.s, tree.s) != 0)
@@ -311,15 +313,17 @@ int commit_finish(const struct commit_job *job, const struct commit_draft *draft
                   struct commit_style style, struct buf *ret_commit, struct err *err)
 {
     struct git_place at = attempt_place(job);
-    autobuf struct buf was = BUF_INIT;
+    autobuf struct buf old_tip = BUF_INIT;
     bool moved = true;
     if (commit_on_top(&at, job, draft, style, ret_commit, err) ||
-        submodules_save(job->ws, job->index, err) || git_resolve(&at, job->ws->branch, &was, err))
+        submodules_save(job->ws, job->index, err) ||
+        git_resolve(&at, job->ws->branch, &old_tip, err))
         return -1;
-    if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
-        git_move_ref(&at, job->ws->branch, was.s, ret_commit->s, "anabranch: commit", &moved, err))
+    if (ret_commit->len && strcmp(old_tip.s, ret_commit->s) != 0 &&
+        git_move_ref(&at, job->ws->branch, old_tip.s, ret_commit->s, "anabranch: commit", &moved,
+                     err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", job->ws->branch);
+    return moved ? 0 : err_set(err, ERR_ENV, "another program has moved '%s'", job->ws->branch);
 }
 
 int commit_make(const struct commit_job *job, bool always, struct buf *ret_commit, struct err *err)
@@ -328,7 +332,7 @@ int commit_make(const struct commit_job *job, bool always, struct buf *ret_commi
     autobuf struct buf made = BUF_INIT;
     if (make_commit(&at, job, false, &made, err))
         return -1;
-    /* What the agent committed last says nothing of where and why it was saved. */
+    /* The agent's last commit does not tell where it comes from and why it was saved. */
     if ((made.len || always) && make_commit(&at, job, true, ret_commit, err))
         return -1;
     return 0;

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Commits in question, each once. */
+/* Commits that may be lost, each once. */
 struct candidates {
     struct strv ids;
-    struct map known; /* holds ids that are in question or out of it */
+    struct map known; /* ids that are candidates or excluded */
     struct strv keys;
 };
 
@@ -28,51 +28,53 @@ static bool is_id(const char *s, size_t len)
     return (len == 40 || len == 64) && strspn(s, "0123456789abcdef") >= len && strspn(s, "0") < len;
 }
 
-/* True the first time. */
-static bool note(struct candidates *c, const char *id, size_t len)
+/* True if the id is new. */
+static bool add_known(struct candidates *c, const char *id, size_t len)
 {
     strv_pushf(&c->keys, "%.*s", (int)len, id);
     return !map_put(&c->known, c->keys.v[c->keys.n - 1], len, c);
 }
 
-static void add(struct candidates *c, const char *id, size_t len)
+static void add_candidate(struct candidates *c, const char *id, size_t len)
 {
-    if (is_id(id, len) && note(c, id, len))
+    if (is_id(id, len) && add_known(c, id, len))
         strv_push(&c->ids, c->keys.v[c->keys.n - 1]);
 }
 
-/* Whether what git noted is the making of a commit; all else goes to one that was there before. */
-static bool is_making(const char *what)
+/* True if a reflog message is about a new commit. Other messages are about switching to an
+ * existing one. */
+static bool makes_commit(const char *message)
 {
-    static const char *const words[] = {"commit", "cherry-pick", "revert", "merge",
+    static const char *const verbs[] = {"commit", "cherry-pick", "revert", "merge",
                                         "am",     "pull",        "rebase"};
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (str_begins(what, words[i]))
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
+        if (str_begins(message, verbs[i]))
             return true;
     }
     return false;
 }
 
-/* A line of a reflog: old id, new id, who and when, a tab, what. */
-static void take_line(struct candidates *c, const char *line, bool replaced)
+/* Reads a reflog line: old id, new id, author and time, a tab, message. */
+static void read_log_line(struct candidates *c, const char *line, bool replaced)
 {
     size_t old = strcspn(line, " "), new = line[old] ? strcspn(line + old + 1, " ") : 0;
     const char *tab = strchr(line, '\t');
-    if (!tab || !new || !is_making(tab + 1))
+    if (!tab || !new || !makes_commit(tab + 1))
         return;
     if (!replaced && str_begins(tab + 1, "rebase"))
         return;
     if (!replaced && str_begins(tab + 1, "commit (amend)"))
-        (void)note(c, line, old);
-    add(c, line + old + 1, new);
+        (void)add_known(c, line, old);
+    add_candidate(c, line + old + 1, new);
 }
 
-/* From the newest on: what was replaced is told before what was made. */
-static void take_log(struct candidates *c, const struct workspace *ws, bool replaced)
+/* Reads the newest line first: so we see that a commit was replaced before we see that it was
+ * made. */
+static void read_log(struct candidates *c, const struct workspace *ws, bool replaced)
 {
     autofree char *path = mem_printf("%s/logs/HEAD", ws->admin);
     autobuf struct buf text = BUF_INIT;
-    if (file_read(path, FILE_LARGE, &text, NULL)) /* none was kept */
+    if (file_read(path, FILE_LARGE, &text, NULL)) /* there is no reflog */
         return;
     while (text.len) {
         if (text.s[text.len - 1] == '\n')
@@ -80,13 +82,13 @@ static void take_log(struct candidates *c, const struct workspace *ws, bool repl
         const char *line = text.s + text.len;
         while (line > text.s && line[-1] != '\n')
             line--;
-        take_line(c, line, replaced);
+        read_log_line(c, line, replaced);
         buf_cut(&text, (size_t)(line - text.s));
     }
 }
 
-/* What git keeps in files beside HEAD while it is in the middle of something. */
-static void take_files(struct candidates *c, const struct workspace *ws)
+/* Reads commits that git keeps in files beside HEAD during a merge, rebase and so on. */
+static void read_state_files(struct candidates *c, const struct workspace *ws)
 {
     static const char *const names[] = {
         "HEAD",        "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
@@ -95,12 +97,12 @@ static void take_files(struct candidates *c, const struct workspace *ws)
         autofree char *path = mem_printf("%s/%s", ws->admin, names[i]);
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, 1 << 20, &text, NULL) == 0)
-            add(c, text.s, strcspn(text.s, "\n"));
+            add_candidate(c, text.s, strcspn(text.s, "\n"));
     }
 }
 
-/* Refs that are the worktree's own. Most have none, and then git is not asked. */
-static void take_refs(struct candidates *c, const struct workspace *ws)
+/* Reads the worktree's own refs. Most worktrees have none; then we do not start git. */
+static void read_refs(struct candidates *c, const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
     autofree char *refs = mem_printf("%s/refs", ws->admin);
@@ -112,22 +114,23 @@ static void take_refs(struct candidates *c, const struct workspace *ws)
         return;
     for (char *rest = out.s, *line; (line = strsep(&rest, "\n"));) {
         if (str_begins(line, "commit "))
-            add(c, line + strlen("commit "), strlen(line + strlen("commit ")));
+            add_candidate(c, line + strlen("commit "), strlen(line + strlen("commit ")));
     }
 }
 
-static void take_branch(struct candidates *c, const struct workspace *ws)
+static void read_branch(struct candidates *c, const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
     autobuf struct buf id = BUF_INIT;
     struct err none = {0};
     if (ws->branch && git_resolve(&at, ws->branch, &id, &none) == 0)
-        add(c, id.s, id.len);
+        add_candidate(c, id.s, id.len);
 }
 
-/* Those that no ref leads to. Other workspaces' branches do not count: they go as this one does. */
-static int unreachable(const struct workspace *ws, const struct candidates *c,
-                       const char *const *kept, struct buf *out, struct err *err)
+/* Lists candidates that cannot be reached from any ref. Branches of other workspaces do not count,
+ * because they will be deleted like this one. */
+static int list_unreachable(const struct workspace *ws, const struct candidates *c,
+                            const char *const *kept, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = ws->common};
     autostrv struct strv args = {0};
@@ -147,8 +150,8 @@ static int unreachable(const struct workspace *ws, const struct candidates *c,
     return status ? err_set(err, ERR_ENV, "git rev-list: %s", errout.s) : 0;
 }
 
-/* A power failure can leave a commit without its parents: git cannot walk from there, and nothing
- * can be saved of it. */
+/* After a power failure a commit may lack its parents. git cannot walk its history, and we cannot
+ * save it, so we drop it. */
 static int drop_broken(const struct workspace *ws, struct candidates *c, struct err *err)
 {
     struct git_place at = {.git_dir = ws->common};
@@ -169,9 +172,9 @@ static int drop_broken(const struct workspace *ws, struct candidates *c, struct 
     return rc;
 }
 
-/* Of those in question the ones that are also in the list, and in no other's history. */
-static int reduce(const struct workspace *ws, const struct candidates *c, char *list,
-                  struct strv *ret, struct err *err)
+/* Keeps the candidates that are in the list and not in the history of another one. */
+static int keep_tips(const struct workspace *ws, const struct candidates *c, char *list,
+                     struct strv *ret, struct err *err)
 {
     struct git_place at = {.git_dir = ws->common};
     automap struct map lost = {0};
@@ -200,18 +203,18 @@ int lost_commits_find(const struct workspace *ws, const char *const *kept, bool 
     own_cleanup(candidates_done) struct candidates c = {0};
     autobuf struct buf list = BUF_INIT;
     for (size_t i = 0; kept[i]; i++)
-        (void)note(&c, kept[i], strlen(kept[i]));
-    take_log(&c, ws, replaced);
-    take_files(&c, ws);
-    take_refs(&c, ws);
-    take_branch(&c, ws);
+        (void)add_known(&c, kept[i], strlen(kept[i]));
+    read_log(&c, ws, replaced);
+    read_state_files(&c, ws);
+    read_refs(&c, ws);
+    read_branch(&c, ws);
     if (!c.ids.n)
         return 0;
     struct err broken = {0};
-    if (unreachable(ws, &c, kept, &list, &broken) &&
-        (drop_broken(ws, &c, err) || (c.ids.n && unreachable(ws, &c, kept, &list, err))))
+    if (list_unreachable(ws, &c, kept, &list, &broken) &&
+        (drop_broken(ws, &c, err) || (c.ids.n && list_unreachable(ws, &c, kept, &list, err))))
         return -1;
-    return list.len ? reduce(ws, &c, list.s, ret, err) : 0;
+    return list.len ? keep_tips(ws, &c, list.s, ret, err) : 0;
 }
 
 int lost_commits_tie(const struct git_place *at, const struct strv *strays, const char *message,

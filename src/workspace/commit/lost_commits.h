@@ -1,6 +1,6 @@
 /*
- * Commits that only a workspace knows of: made there, and then left for another branch, reset away
- * or replaced.
+ * Finds commits that exist only in a workspace: an agent made them there and then switched
+ * branches, reset, or replaced them.
  */
 #ifndef WORKSPACE_COMMIT_LOST_COMMITS_H
 #define WORKSPACE_COMMIT_LOST_COMMITS_H
@@ -9,13 +9,14 @@
 
 #include <stdbool.h>
 
-/* Appends those that neither the commits `kept` (NULL at the end) nor any ref other than the
- * workspace's branch lead to; of each line of them the last. What was amended or rebased counts
- * only where `replaced` is set: its author has put something else in its place. */
+/* Appends the lost commits: those that cannot be reached from the commits `kept` (NULL at the
+ * end), nor from any ref other than the workspace's branch. Of each line of history only the last
+ * one. Amended or rebased commits count only if `replaced` is set, because their author has
+ * replaced them. */
 int lost_commits_find(const struct workspace *ws, const char *const *kept, bool replaced,
                       struct strv *ret, struct err *err);
 
-/* One commit that leads to all of them. */
+/* Makes one commit with all of them as parents. */
 int lost_commits_tie(const struct git_place *at, const struct strv *strays, const char *message,
                      struct buf *ret_commit, struct err *err);
 

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* git lists untracked files; only a repository is listed with a slash at its end. */
-static int lookup_into(const struct git_place *at, const char *path, struct strv *ret,
+/* Lists nested repositories below a folder: git lists untracked files, and only a repository has a
+ * slash at the end. */
+static int list_nested(const struct git_place *at, const char *path, struct strv *ret,
                        struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
@@ -27,14 +28,14 @@ int nested_repos_find(const struct git_place *at, const struct workspace *ws, st
                       struct err *err)
 {
     size_t first = ret->n;
-    if (lookup_into(at, "", ret, err))
+    if (list_nested(at, "", ret, err))
         return -1;
-    for (size_t i = first; i < ret->n; i++) { /* it grows meanwhile */
+    for (size_t i = first; i < ret->n; i++) { /* the list grows in the loop */
         autofree char *path = mem_str(ret->v[i]);
         autofree char *tree = mem_printf("%s/%s", ws->path, path);
         autofree char *none = mem_printf("%s.none", at->index);
         struct git_place inside = {.git_dir = ws->common, .work_tree = tree, .index = none};
-        if (lookup_into(&inside, path, ret, err))
+        if (list_nested(&inside, path, ret, err))
             return err_wrap(err, "'%s'", path);
     }
     return 0;
@@ -52,7 +53,7 @@ static bool is_empty(const char *path)
     return empty;
 }
 
-/* Whether the folder of a submodule holds files that nobody tracks. */
+/* *ret_yes: the folder of a submodule contains untracked files. */
 static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
 {
     autofree char *dot_git = mem_printf("%s/.git", tree);
@@ -89,8 +90,8 @@ int nested_repos_find_modules(const struct git_place *at, const struct workspace
     return 0;
 }
 
-/* The part of a path that is below a folder; NULL where it is not. */
-static const char *below(const char *path, const char *above)
+/* The part of a path below a folder; NULL if the path is not below it. */
+static const char *path_below(const char *path, const char *above)
 {
     size_t len = strlen(above);
     if (!len)
@@ -101,17 +102,17 @@ static const char *below(const char *path, const char *above)
 void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        const char *inner = below(paths->v[i], above);
+        const char *inner = path_below(paths->v[i], above);
         if (inner)
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
 }
 
-/* A repository inside, while it is saved. */
+/* A nested repository that we are saving. */
 struct inner {
-    char *tree, *git_dir; /* its files; its own git folder, or NULL */
-    struct buf files;     /* its files as a tree of ours */
-    struct buf head;      /* the commit that is checked out; empty: none */
+    char *tree, *git_dir; /* its work tree; its git folder, or NULL */
+    struct buf files;     /* its files as a tree in our repository */
+    struct buf head;      /* its HEAD commit; empty: none */
     const char *ref;
 };
 
@@ -128,7 +129,8 @@ static struct git_place place_of(const struct inner *in)
     return (struct git_place){.git_dir = in->git_dir, .work_tree = in->tree, .foreign = true};
 }
 
-/* The files as they are, by our own rules: what its configuration says is not to be run. */
+/* Reads the files with our own configuration: we must not run commands from the nested
+ * repository's. */
 static int read_files(const struct git_place *at, struct inner *in, const struct strv *paths,
                       const char *path, struct err *err)
 {
@@ -139,7 +141,7 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     struct err none = {0};
     if (unlink(at->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", at->index);
-    if (in->head.len) /* as long as its objects are not ours, all is read as if it were new */
+    if (in->head.len) /* fails if we do not have its objects yet; then git reads all files as new */
         (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
@@ -152,7 +154,7 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     return git_call(&ours, &in->files, err, "write-tree", NULL);
 }
 
-/* Its own folder may be elsewhere: then it is a worktree, and its commits are in that repository.
+/* Its git folder may be elsewhere: then it is a worktree, and its commits are in that repository.
  */
 static int open_inner(const struct git_place *at, const struct workspace *ws, const char *path,
                       struct inner *in, struct err *err)
@@ -162,7 +164,7 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
     in->tree = mem_printf("%s/%s", ws->path, path);
     autofree char *dot_git = mem_printf("%s/.git", in->tree);
     struct git_place any = {.git_dir = at->common};
-    if (access(dot_git, F_OK) < 0) /* a submodule that is not checked out */
+    if (access(dot_git, F_OK) < 0) /* a submodule without a checkout */
         return 0;
     if (git_call(&any, &dir, err, "rev-parse", "--resolve-git-dir", dot_git, NULL))
         return -1;
@@ -173,7 +175,8 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
     return 0;
 }
 
-/* Whether some commit is on no remote; what has no remote at all is its own. */
+/* *ret_yes: it has a commit, or changed files, that no remote has. A repository without remotes
+ * always counts. */
 static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
 {
     struct git_place at = place_of(in);
@@ -192,8 +195,8 @@ static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
     return 0;
 }
 
-/* Its objects are ours already. Clones of submodules are below our folder as well, but their own.
- */
+/* True if it is a worktree of our repository, so we have its objects already. Clones of submodules
+ * are below our git folder too, but have their own objects. */
 static bool is_worktree_of(const char *git_dir, const char *common)
 {
     size_t len = strlen(common);
@@ -201,7 +204,8 @@ static bool is_worktree_of(const char *git_dir, const char *common)
     return strncmp(git_dir, common, len) == 0 && git_dir[len] == '/' && access(file, F_OK) == 0;
 }
 
-/* Its objects become ours. A shallow one would make our repository shallow as well. */
+/* Copies its objects into our repository. We refuse a shallow clone, because it would make our
+ * repository shallow too. */
 static int fetch(const struct git_place *at, const struct inner *in, struct err *err)
 {
     struct git_place ours = {.git_dir = at->common};
@@ -213,7 +217,7 @@ static int fetch(const struct git_place *at, const struct inner *in, struct err 
         return 0;
     autofree char *shallow = mem_printf("%s/shallow", in->git_dir);
     if (access(shallow, F_OK) == 0)
-        return err_set(err, ERR_INPUT, "a shallow clone with work of its own cannot be saved");
+        return err_set(err, ERR_INPUT, "cannot save a shallow clone with work of its own");
     return git_call(&ours, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
                     "--no-recurse-submodules",
                     "--upload-pack=GIT_ALLOW_PROTOCOL=none git-upload-pack", in->git_dir, heads,

@@ -16,7 +16,7 @@ void own_history_done(struct own_history *h)
     buf_done(&h->fork);
 }
 
-/* "ID PARENT...", each behind its parents. */
+/* Reads lines "ID PARENT...", parents first. */
 static void read_lines(struct own_history *h, char *text)
 {
     for (char *line; (line = strsep(&text, "\n"));) {
@@ -41,7 +41,7 @@ static int list_commits(const struct git_place *at, const char *start, const cha
     return 0;
 }
 
-/* The parents that are none of the agent's, each once. */
+/* Finds parents that the agent did not make, each once. */
 static void find_edges(const struct own_history *h, struct strv *ret)
 {
     automap struct map own = {0};
@@ -56,7 +56,7 @@ static void find_edges(const struct own_history *h, struct strv *ret)
     }
 }
 
-/* Those that no other has in its history. */
+/* Keeps the edges that are not in the history of another one. */
 static int find_bases(const struct git_place *at, const struct strv *edges, struct strv *ret,
                       struct err *err)
 {
@@ -107,8 +107,8 @@ static int find_fork(const struct git_place *at, const char *start, const char *
     return 0;
 }
 
-static int leave_out(const struct git_place *at, const char *start, const char *head,
-                     struct own_history *h, struct err *err)
+static int ignore_commits(const struct git_place *at, const char *start, const char *head,
+                          struct own_history *h, struct err *err)
 {
     own_history_done(h);
     *h = (struct own_history)OWN_HISTORY_INIT;
@@ -130,16 +130,16 @@ int own_history_read(const struct git_place *at, const char *start, const char *
     if (ret->commits.n)
         find_edges(ret, &edges);
     else
-        strv_push(&edges, head); /* it is one that others made */
-    if (!edges.n)                /* a root that the agent made, as by amending the first commit */
-        return leave_out(at, start, head, ret, err);
+        strv_push(&edges, head); /* head is a commit that others made */
+    if (!edges.n) /* the agent made a new root, for example by amending the first commit */
+        return ignore_commits(at, start, head, ret, err);
     if (find_bases(at, &edges, &ret->bases, err) || builds_on(at, start, &ret->bases, &builds, err))
         return -1;
-    return builds ? 0 : leave_out(at, start, head, ret, err);
+    return builds ? 0 : ignore_commits(at, start, head, ret, err);
 }
 
 struct merge_changes {
-    struct map seen; /* path: how often, by a pointer into `counts` */
+    struct map seen; /* number of parents from which a path differs: pointers to struct seen */
     struct strv paths;
     size_t parents;
     tree_diff_found *found;
@@ -199,7 +199,7 @@ static bool is_number(const char *s, size_t len, size_t max)
     return len > 0 && len <= max && strspn(s, "0123456789") >= len;
 }
 
-/* "NAME <EMAIL> SECONDS ZONE", as git writes it. */
+/* True if the text has git's form "NAME <EMAIL> SECONDS ZONE". */
 static bool is_ident(const char *s, size_t len)
 {
     enum { SECONDS_MAX = 11, ZONE = 4 };
@@ -214,7 +214,7 @@ static bool is_ident(const char *s, size_t len)
            is_number(blank + 2, ZONE, ZONE);
 }
 
-/* Appends the value of a header, NULL where the commit has none. */
+/* The value of a header; NULL if the commit does not have it. */
 static const char *find_header(const struct buf *text, const char *name, size_t *ret_len)
 {
     size_t len = strlen(name);
@@ -270,7 +270,7 @@ static int add_people(const struct git_place *at, const struct buf *text, bool k
     return git_batch_ident(at->batch, GIT_BATCH_COMMITTER, out, err);
 }
 
-/* It says how the message is to be read. */
+/* Copies the encoding header, which tells readers how to decode the message. */
 static void add_encoding(const struct buf *text, struct buf *out)
 {
     enum { NAME_MAX_ = 40 };
@@ -282,9 +282,9 @@ static void add_encoding(const struct buf *text, struct buf *out)
         buf_addf(out, "encoding %.*s\n", (int)len, name);
 }
 
-static int write_again(const struct git_place *at, const struct own_history *h, size_t i,
-                       bool keep_author, const struct map *made, struct buf *ret_id,
-                       struct err *err)
+static int write_commit(const struct git_place *at, const struct own_history *h, size_t i,
+                        bool keep_author, const struct map *made, struct buf *ret_id,
+                        struct err *err)
 {
     autobuf struct buf text = BUF_INIT, out = BUF_INIT;
     size_t len;
@@ -293,14 +293,14 @@ static int write_again(const struct git_place *at, const struct own_history *h, 
     const char *tree = find_header(&text, "tree", &len);
     const char *message = strstr(text.s, "\n\n");
     if (!tree || !message)
-        return err_set(err, ERR_ENV, "commit '%s' cannot be read", h->commits.v[i]);
+        return err_set(err, ERR_ENV, "cannot read commit '%s'", h->commits.v[i]);
     buf_addf(&out, "tree %.*s\n", (int)len, tree);
     add_parents(h, i, made, &out);
     if (add_people(at, &text, keep_author, &out, err))
         return -1;
     buf_addch(&out, '\n');
     add_encoding(&text, &out);
-    buf_addf(&out, "%s", message + 1); /* to a NUL, where git ends it as well */
+    buf_addf(&out, "%s", message + 1); /* up to a NUL, where git ends the message too */
     return git_batch_write(at->batch, GIT_BATCH_COMMIT, &out, ret_id, err);
 }
 
@@ -311,7 +311,7 @@ int own_history_write(const struct git_place *at, const struct own_history *h, b
     autostrv struct strv ids = {0};
     for (size_t i = 0; i < h->commits.n; i++) {
         autobuf struct buf id = BUF_INIT;
-        if (write_again(at, h, i, keep_authors, &made, &id, err))
+        if (write_commit(at, h, i, keep_authors, &made, &id, err))
             return -1;
         strv_push(&ids, id.s);
         (void)map_put(&made, h->commits.v[i], strlen(h->commits.v[i]), ids.v[i]);

@@ -1,8 +1,8 @@
 /*
- * struct own_history: the commits that an agent made itself in its workspace, and what they build
- * on. They do not become history as they are: their authors, dates and signatures are whatever the
- * agent wrote there. own_history_write() makes each of them again, or the caller makes one commit
- * of all.
+ * struct own_history: the commits that an agent made itself in its workspace, and the commits that
+ * they build on. We do not publish them as they are, because the agent may have written any
+ * authors, dates and signatures into them. Either own_history_write() makes each of them again, or
+ * the caller makes one commit of all.
  */
 #ifndef WORKSPACE_COMMIT_OWN_HISTORY_H
 #define WORKSPACE_COMMIT_OWN_HISTORY_H
@@ -16,12 +16,13 @@
 #include <stdbool.h>
 
 struct own_history {
-    struct strv commits; /* ids, each behind its parents */
-    struct strv parents; /* of each: ids with a blank between them; "" for a root */
-    struct strv bases;   /* what others made and they build on: at least one, none of which has
-                          * another in its history */
-    struct buf fork; /* where the agent's commits left the history of `start` before that commit;
-                      * empty where they build on it, or have nothing in common with it */
+    struct strv commits; /* ids, parents first */
+    struct strv parents; /* for each commit: ids separated by blanks; "" for a root */
+    struct strv bases;   /* commits of others on which they build: at least one, none in the history
+                            of another */
+    struct buf
+        fork; /* the common ancestor of `start` and the agent's commits, if those branch off before
+                 `start`; empty if they build on it or have nothing in common with it */
 };
 
 #define OWN_HISTORY_INIT                                                                           \
@@ -29,25 +30,25 @@ struct own_history {
         .fork = BUF_INIT                                                                           \
     }
 
-/* Reads what leads from `start`, or from what has landed (`tip`, or NULL), to `head`. Commits that
- * do not build on `start` are left out: its base is then `start`. One process, where head is not
- * start. */
+/* Reads the commits from `start`, or from the last landed commit (`tip`, or NULL), to `head`.
+ * Ignores commits that do not build on `start`: the only base is `start` then. Starts one process,
+ * unless head is start. */
 int own_history_read(const struct git_place *at, const char *start, const char *tip,
                      const char *head, struct own_history *ret, struct err *err);
 void own_history_done(struct own_history *h);
 #define autoownhistory own_cleanup(own_history_done)
 
-/* Calls `found` for each file that a commit changed: of a merge, those that no parent has so. False
- * in *ret_known: the commit is a root, which has nothing to be compared with. */
+/* Calls `found` for each file that a commit changed; for a merge, each file that differs from all
+ * parents. *ret_known is false for a root commit, which has nothing to compare with. */
 int own_history_changes(const struct git_place *at, const struct own_history *h, size_t commit,
                         tree_diff_found *found, void *ctx, bool *ret_known, struct err *err);
 
-/* Makes the commits again: the same trees and messages, by the user and now; with the authors that
- * they name where `keep_authors` is set. Appends the last one's id. */
+/* Makes the commits again with the same trees and messages, by the user and now. With
+ * `keep_authors` they keep their authors. Appends the id of the last one. */
 int own_history_write(const struct git_place *at, const struct own_history *h, bool keep_authors,
                       struct buf *ret_head, struct err *err);
 
-/* Appends the author that a commit names; nothing where that is not in git's form. */
+/* Appends the author of a commit; nothing if the author line is not in git's form. */
 int own_history_author(const struct git_place *at, const char *commit, struct buf *ret,
                        struct err *err);
 

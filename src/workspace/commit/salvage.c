@@ -33,11 +33,11 @@ static struct git_place place_of(const struct salvage_job *job)
     return at;
 }
 
-static int feed(const struct git_place *at, const struct buf *in, struct err *err, ...)
+static int run_git_with(const struct git_place *at, const struct buf *in, struct err *err, ...)
     __attribute__((sentinel));
 
-/* `git ARG... NULL` with `in` as its input; not at all where that is empty. */
-static int feed(const struct git_place *at, const struct buf *in, struct err *err, ...)
+/* Runs `git ARG... NULL` with `in` as its input; does nothing if `in` is empty. */
+static int run_git_with(const struct git_place *at, const struct buf *in, struct err *err, ...)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
@@ -52,8 +52,8 @@ static int feed(const struct git_place *at, const struct buf *in, struct err *er
     return status ? err_set(err, ERR_ENV, "git %s: %s", args.n ? args.v[0] : "", errout.s) : 0;
 }
 
-/* Files that the index says not to look at are looked at: an agent can have set that on a file and
- * then changed it. Those that are not there (a sparse checkout) are left as they are. */
+/* Clears the index flags that tell git not to look at a file: an agent can set one and then change
+ * the file. Leaves missing files (a sparse checkout) as they are. */
 static int unhide(const struct salvage_job *job, const struct git_place *at, struct err *err)
 {
     autobuf struct buf list = BUF_INIT, hidden = BUF_INIT;
@@ -67,14 +67,15 @@ static int unhide(const struct salvage_job *job, const struct git_place *at, str
         if (lstat(path, &st) == 0)
             buf_add(&hidden, p + 2, strlen(p + 2) + 1);
     }
-    return feed(at, &hidden, err, "update-index", "-z", "--no-skip-worktree", "--stdin", NULL) ||
-                   feed(at, &hidden, err, "update-index", "-z", "--no-assume-unchanged", "--stdin",
-                        NULL)
+    return run_git_with(at, &hidden, err, "update-index", "-z", "--no-skip-worktree", "--stdin",
+                        NULL) ||
+                   run_git_with(at, &hidden, err, "update-index", "-z", "--no-assume-unchanged",
+                                "--stdin", NULL)
                ? -1
                : 0;
 }
 
-/* Tracked files that are none any more, a FIFO or a socket: git refuses to add anything then. */
+/* Finds tracked files that are now a FIFO, a socket and so on: `git add` would fail on them. */
 static int find_special(const struct salvage_job *job, const struct git_place *at, struct strv *ret,
                         struct err *err)
 {
@@ -91,16 +92,17 @@ static int find_special(const struct salvage_job *job, const struct git_place *a
     return 0;
 }
 
-/* Of a change that is too large only the files that fit. */
-static int add_some(const struct git_place *at, struct change_size *size, struct salvaged *ret,
-                    struct err *err)
+/* The change is too large: adds only the files that fit. */
+static int add_fitting(const struct git_place *at, struct change_size *size, struct salvaged *ret,
+                       struct err *err)
 {
     strv_done(&ret->left);
     ret->left = size->left;
     size->left = (struct strv){0};
     ret->left_count = size->left_count;
     ret->left_bytes = size->left_bytes;
-    return feed(at, &size->fits, err, "update-index", "--add", "--remove", "-z", "--stdin", NULL);
+    return run_git_with(at, &size->fits, err, "update-index", "--add", "--remove", "-z", "--stdin",
+                        NULL);
 }
 
 static int add_files(const struct salvage_job *job, const struct git_place *at, bool anew,
@@ -116,7 +118,7 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
         change_measure(at, &job->bounds, &size, err))
         return -1;
     if (size.over)
-        return add_some(at, &size, ret, err);
+        return add_fitting(at, &size, ret, err);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_repos_exclude(nested, "", &args);
     nested_repos_exclude(&special, "", &args);
@@ -126,7 +128,8 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
 }
 
-/* An index that the agent, or its end, has spoilt is no reason to lose the files. */
+/* If the agent, or its death, has damaged the index, we start from a new one instead of losing the
+ * files. */
 static int stage(const struct salvage_job *job, const struct git_place *at, struct strv *nested,
                  struct salvaged *ret, struct err *err)
 {
@@ -138,9 +141,9 @@ static int stage(const struct salvage_job *job, const struct git_place *at, stru
     return add_files(job, at, true, nested, ret, err);
 }
 
-/* Ignored files that are asked for; what was brought along is not the agent's. */
+/* Adds the ignored files that the patterns list. Included files are not the agent's work. */
 static int add_ignored(const struct salvage_job *job, const struct git_place *at,
-                       const struct included *brought, struct err *err)
+                       const struct included *included, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, wanted = BUF_INIT, errout = BUF_INIT;
@@ -155,16 +158,16 @@ static int add_ignored(const struct salvage_job *job, const struct git_place *at
     if (status)
         return err_set(err, ERR_ENV, "git ls-files: %s", errout.s);
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
-        if (p[strlen(p) - 1] != '/' && !included_has(brought, p))
+        if (p[strlen(p) - 1] != '/' && !included_has(included, p))
             buf_add(&wanted, p, strlen(p) + 1);
     }
-    return feed(at, &wanted, err, "update-index", "--add", "-z", "--stdin", NULL);
+    return run_git_with(at, &wanted, err, "update-index", "--add", "-z", "--stdin", NULL);
 }
 
-/* Whether what was brought is in a folder: then the folder itself is nobody's work. */
-static bool holds_brought(const struct included *brought, const char *folder, size_t len)
+/* True if a folder contains included files: then the folder itself is not the agent's work. */
+static bool has_included_below(const struct included *included, const char *folder, size_t len)
 {
-    const struct buf *all = &brought->text;
+    const struct buf *all = &included->text;
     for (const char *p = all->s; p < all->s + all->len; p += strlen(p) + 1) {
         if (strncmp(p, folder, len) == 0)
             return true;
@@ -172,53 +175,53 @@ static bool holds_brought(const struct included *brought, const char *folder, si
     return false;
 }
 
-/* `path` has a slash behind it where it is a folder that is ignored as a whole. */
-static void add_dropped(const struct included *brought, const char *path, struct salvaged *ret)
+/* `path` has a slash at the end if it is a folder that git ignores as a whole. */
+static void add_dropped(const struct included *included, const char *path, struct salvaged *ret)
 {
     size_t len = strlen(path);
     bool folder = path[len - 1] == '/';
     autofree char *plain = mem_dup(path, folder ? len - 1 : len);
-    if (included_has(brought, plain) || (folder && holds_brought(brought, path, len)))
+    if (included_has(included, plain) || (folder && has_included_below(included, path, len)))
         return;
     if (ret->dropped_count++ < SALVAGE_NAMES)
         strv_push(&ret->dropped, path);
 }
 
-/* Names the files that will go with the workspace. */
-static int note_dropped(const struct git_place *at, const struct included *brought,
+/* Lists the files that will be lost with the workspace. */
+static int list_dropped(const struct git_place *at, const struct included *included,
                         struct salvaged *ret, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
     if (git_call(at, &out, err, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
                  "--directory", NULL))
         return -1;
-    const char *folder = ""; /* git may list what is in it as well */
+    const char *folder = ""; /* git may also list files inside it */
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         size_t len = strlen(p);
         if (*folder && strncmp(p, folder, strlen(folder)) == 0)
             continue;
         folder = p[len - 1] == '/' ? p : "";
-        add_dropped(brought, p, ret);
+        add_dropped(included, p, ret);
     }
     return 0;
 }
 
-static int ignored(const struct salvage_job *job, const struct git_place *at, struct salvaged *ret,
-                   struct err *err)
+static int handle_ignored(const struct salvage_job *job, const struct git_place *at,
+                          struct salvaged *ret, struct err *err)
 {
-    autobrought struct included brought = BROUGHT_INIT;
-    if (included_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included included = BROUGHT_INIT;
+    if (included_open(&included, job->commit.brought, job->commit.root, err))
         return -1;
-    return add_ignored(job, at, &brought, err) || note_dropped(at, &brought, ret, err) ? -1 : 0;
+    return add_ignored(job, at, &included, err) || list_dropped(at, &included, ret, err) ? -1 : 0;
 }
 
 int salvage_dropped(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     struct git_place at = place_of(job);
-    autobrought struct included brought = BROUGHT_INIT;
-    if (included_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included included = BROUGHT_INIT;
+    if (included_open(&included, job->commit.brought, job->commit.root, err))
         return -1;
-    return note_dropped(&at, &brought, ret, err);
+    return list_dropped(&at, &included, ret, err);
 }
 
 static int save_nested(const struct salvage_job *job, const struct strv *paths,
@@ -239,7 +242,7 @@ static int save_nested(const struct salvage_job *job, const struct strv *paths,
     return rc;
 }
 
-/* Whether each file that a commit changed is in `other` just so. */
+/* *ret_yes: `other` has each file that the commit changed with the same content. */
 static int is_contained(const struct git_place *at, const struct salvage_job *job,
                         const char *commit, const char *other, bool *ret_yes, struct err *err)
 {
@@ -256,18 +259,18 @@ static int is_contained(const struct git_place *at, const struct salvage_job *jo
     return 0;
 }
 
-/* Those that are worth it: not what has brought files in it, and not (where there is an `other`)
- * what was only an earlier form of that. */
-static int choose_strays(const struct salvage_job *job, const struct strv *found, const char *other,
-                         struct strv *ret, struct err *err)
+/* Chooses the lost commits worth saving: none that contains included files, and (if there is an
+ * `other`) none that is only an earlier version of it. */
+static int choose_lost(const struct salvage_job *job, const struct strv *found, const char *other,
+                       struct strv *ret, struct err *err)
 {
     struct git_place at = {.git_dir = job->commit.ws->common};
-    autobrought struct included brought = BROUGHT_INIT;
-    if (included_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included included = BROUGHT_INIT;
+    if (included_open(&included, job->commit.brought, job->commit.root, err))
         return -1;
     for (size_t i = 0; i < found->n; i++) {
         bool tainted = false, contained = false;
-        if (commit_has_brought(&at, job->commit.start, found->v[i], &brought, &tainted, err) ||
+        if (commit_has_brought(&at, job->commit.start, found->v[i], &included, &tainted, err) ||
             (other && is_contained(&at, job, found->v[i], other, &contained, err)))
             return -1;
         if (!tainted && !contained)
@@ -276,15 +279,15 @@ static int choose_strays(const struct salvage_job *job, const struct strv *found
     return 0;
 }
 
-static int save_strays(const struct salvage_job *job, const char *const *kept, bool all,
-                       struct salvaged *ret, struct err *err)
+static int save_lost(const struct salvage_job *job, const char *const *kept, bool all,
+                     struct salvaged *ret, struct err *err)
 {
     struct git_place at = {.git_dir = job->commit.ws->common};
     autostrv struct strv found = {0}, strays = {0};
     autobuf struct buf commit = BUF_INIT;
     autofree char *ref = mem_printf("%s.commits", job->ref);
     if (lost_commits_find(job->commit.ws, kept, all, &found, err) ||
-        choose_strays(job, &found, all ? NULL : kept[0], &strays, err))
+        choose_lost(job, &found, all ? NULL : kept[0], &strays, err))
         return -1;
     ret->stray_count = strays.n;
     if (!strays.n)
@@ -311,7 +314,7 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
     return 0;
 }
 
-/* Of a work tree that is gone the index may be left. */
+/* The work tree is gone, but its index may still exist. */
 static int commit_staged(const struct commit_job *cj, struct salvaged *ret, struct err *err)
 {
     struct err first = {0};
@@ -321,21 +324,21 @@ static int commit_staged(const struct commit_job *cj, struct salvaged *ret, stru
     return commit_index(cj, true, err) || commit_make(cj, false, &ret->commit, err) ? -1 : 0;
 }
 
-/* Stages the files without a process, where that is plain: there are no repositories or submodules
- * among them then, and the scan names what is ignored. */
-static int stage_plainly(const struct salvage_job *job, struct buf *ret_tree, bool *ret_done,
-                         struct salvaged *ret, struct err *err)
+/* Stages the files without starting git, in plain cases: then there are no nested repositories or
+ * submodules, and the scan lists the ignored files. */
+static int stage_without_git(const struct salvage_job *job, struct buf *ret_tree, bool *ret_done,
+                             struct salvaged *ret, struct err *err)
 {
-    autobrought struct included brought = BROUGHT_INIT;
+    autobrought struct included included = BROUGHT_INIT;
     autostrv struct strv ignored = {0};
     *ret_done = false;
     if (job->no_files || job->pattern_count)
         return 0;
-    if (included_open(&brought, job->commit.brought, job->commit.root, err) ||
+    if (included_open(&included, job->commit.brought, job->commit.root, err) ||
         commit_stage_plainly(&job->commit, ret_tree, &ignored, ret_done, err))
         return -1;
     for (size_t i = 0; *ret_done && i < ignored.n; i++)
-        add_dropped(&brought, ignored.v[i], ret);
+        add_dropped(&included, ignored.v[i], ret);
     return 0;
 }
 
@@ -348,7 +351,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
         return commit_staged(cj, ret, err);
     if (cj->tree)
         return commit_make(cj, false, &ret->commit, err);
-    return stage(job, &at, &nested, ret, err) || ignored(job, &at, ret, err) ||
+    return stage(job, &at, &nested, ret, err) || handle_ignored(job, &at, ret, err) ||
                    nested_repos_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
                    commit_make(cj, ret->nested.n > 0, &ret->commit, err) ||
@@ -367,7 +370,7 @@ static int save_all(const struct salvage_job *job, struct salvaged *ret, struct 
     strv_push(&kept, ret->commit.len ? ret->commit.s : cj->start);
     for (const char *const *again = job->made_again; again && *again; again++)
         strv_push(&kept, *again);
-    if (save_strays(job, (const char *const *)kept.v, true, ret, err))
+    if (save_lost(job, (const char *const *)kept.v, true, ret, err))
         return -1;
     if (!ret->commit.len && ret->stray_count && commit_make(cj, true, &ret->commit, err))
         return -1;
@@ -379,16 +382,16 @@ int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struc
     struct salvage_job staged = *job;
     autobuf struct buf tree = BUF_INIT;
     bool done;
-    if (stage_plainly(job, &tree, &done, ret, err))
+    if (stage_without_git(job, &tree, &done, ret, err))
         return -1;
     staged.commit.tree = done ? tree.s : NULL;
     return save_all(&staged, ret, err);
 }
 
-/* What the workspace's index says that `git add` passed over. */
+/* The index entries that `git add` skipped. */
 struct passed_over {
-    bool modules;      /* there are submodules, or it could not be read */
-    struct buf hidden; /* files that git was told not to look at, and that are there */
+    bool modules;      /* there are submodules, or we could not read the index */
+    struct buf hidden; /* existing files that git was told not to look at */
 };
 
 static void passed_over_done(struct passed_over *p)
@@ -412,18 +415,19 @@ static void read_index(const struct salvage_job *job, struct passed_over *ret)
     ret->modules |= !opened || !index.good;
 }
 
-/* Only those and the listed files, on top of where the task began. */
+/* Commits only these files and the listed ignored files, on top of the commit at which the task
+ * began. */
 static int save_unseen(const struct salvage_job *job, const struct buf *hidden, bool always,
                        struct salvaged *ret, struct err *err)
 {
     const struct commit_job *cj = &job->commit;
     struct git_place at = place_of(job);
-    autobrought struct included brought = BROUGHT_INIT;
+    autobrought struct included included = BROUGHT_INIT;
     autobuf struct buf tree = BUF_INIT, was = BUF_INIT;
     const char *const parents[] = {cj->start, NULL};
-    if (included_open(&brought, cj->brought, cj->root, err) || commit_index(cj, true, err) ||
-        add_ignored(job, &at, &brought, err) ||
-        feed(&at, hidden, err, "update-index", "-z", "--stdin", NULL) ||
+    if (included_open(&included, cj->brought, cj->root, err) || commit_index(cj, true, err) ||
+        add_ignored(job, &at, &included, err) ||
+        run_git_with(&at, hidden, err, "update-index", "-z", "--stdin", NULL) ||
         git_call(&at, &tree, err, "write-tree", NULL) || git_tree_of(&at, cj->start, &was, err))
         return -1;
     if (!always && strcmp(tree.s, was.s) == 0)
@@ -445,7 +449,7 @@ int salvage_rest(const struct salvage_job *job, const char *const *kept, bool ha
          nested_repos_find_modules(&at, job->commit.ws, &nested, err) ||
          save_nested(job, &nested, ret, err)))
         return -1;
-    if (save_strays(job, kept, false, ret, err))
+    if (save_lost(job, kept, false, ret, err))
         return -1;
     bool more = ret->nested.n || ret->stray_count;
     if ((more || job->pattern_count || passed.hidden.len) &&

@@ -36,8 +36,8 @@ void salvages_done(struct salvages *s)
 
 enum { REF, COMMIT, TIME, PARENTS, MESSAGE, FIELDS };
 
-/* The paragraph behind the subject of a message of ours. */
-static char *why_of(const char *message)
+/* The first paragraph after the subject of our message. */
+static char *copy_reason(const char *message)
 {
     const char *begin = strstr(message, "\n\n");
     if (strncmp(message, "Salvaged from ", strlen("Salvaged from ")) != 0 || !begin)
@@ -45,15 +45,15 @@ static char *why_of(const char *message)
     return mem_dup(begin + 2, strcspn(begin + 2, "\n"));
 }
 
-static char *from_of(const char *const *fields)
+static char *copy_start(const char *const *fields)
 {
     const char *key = strstr(fields[MESSAGE], from_key);
     const char *from = key ? key + strlen(from_key) : fields[PARENTS];
     return mem_dup(from, strcspn(from, " \n"));
 }
 
-/* Refs come sorted: what belongs to a salvage is right behind it. */
-static void take_ref(struct salvages *s, const char *const *fields)
+/* git sorts the refs, so the parts of a salvage follow it directly. */
+static void add_ref(struct salvages *s, const char *const *fields)
 {
     const char *id = fields[REF] + strlen(SALVAGE_REFS);
     bool is_first = !s->list.n;
@@ -69,8 +69,8 @@ static void take_ref(struct salvages *s, const char *const *fields)
     } else {
         struct salvage one = {.id = mem_str(id),
                               .commit = mem_str(fields[COMMIT]),
-                              .from = from_of(fields),
-                              .why = why_of(fields[MESSAGE]),
+                              .from = copy_start(fields),
+                              .why = copy_reason(fields[MESSAGE]),
                               .time = strtoll(fields[TIME], NULL, 10) * 1000};
         vec_push(&s->list, one);
     }
@@ -91,13 +91,13 @@ static int read_refs(struct salvages *s, const struct git_place *at, struct err 
             p += p < out.s + out.len ? strlen(p) + 1 : 0;
         }
         p += *p == '\n';
-        take_ref(s, fields);
+        add_ref(s, fields);
     }
     return 0;
 }
 
-/* " 3 files changed, 5 insertions(+), 1 deletion(-)" */
-static void take_count(struct salvage *one, char *line)
+/* Parses " 3 files changed, 5 insertions(+), 1 deletion(-)". */
+static void parse_counts(struct salvage *one, char *line)
 {
     for (char *part; (part = strsep(&line, ","));) {
         int64_t *slot = strstr(part, "file") ? &one->files
@@ -107,15 +107,15 @@ static void take_count(struct salvage *one, char *line)
     }
 }
 
-/* A line with the commit for each of them, and behind it one with what it changes, if anything. */
-static void take_counts(const struct map *by_commit, char *text)
+/* git prints a line with the commit and, if it changes anything, a line of counts after it. */
+static void read_counts(const struct map *by_commit, char *text)
 {
     struct salvage *one = NULL;
     for (char *next = text, *line; (line = strsep(&next, "\n"));) {
         if (*line != ' ')
             one = map_get(by_commit, line, strlen(line));
         else if (one)
-            take_count(one, line);
+            parse_counts(one, line);
     }
 }
 
@@ -135,7 +135,7 @@ static int count_changes(struct salvages *s, const struct git_place *at, struct 
         return -1;
     if (status)
         return err_set(err, ERR_ENV, "git diff-tree: %s", errout.s);
-    take_counts(&by_commit, out.s);
+    read_counts(&by_commit, out.s);
     return 0;
 }
 
@@ -157,7 +157,7 @@ int salvages_load(struct salvages *s, const struct git_place *at, struct err *er
     return s->list.n ? count_changes(s, at, err) : 0;
 }
 
-static bool stands_for(const char *word, const char *id)
+static bool is_named_by(const char *word, const char *id)
 {
     size_t len = strlen(word);
     for (const char *p = id; p; p = strchr(p, '/')) {
@@ -178,15 +178,15 @@ int salvages_find(const struct salvages *s, const char *word, const struct salva
             *ret = one;
             return 0;
         }
-        if (!stands_for(word, one->id))
+        if (!is_named_by(word, one->id))
             continue;
         if (found)
-            return err_set(err, ERR_INPUT, "'%s' could be %s or %s", word, found->id, one->id);
+            return err_set(err, ERR_INPUT, "'%s' matches %s and %s", word, found->id, one->id);
         found = one;
     }
     if (!found)
-        return err_set(err, ERR_INPUT,
-                       "nothing is salvaged as '%s'; 'anabranch salvage' lists what is", word);
+        return err_set(err, ERR_INPUT, "no salvage matches '%s'; 'anabranch salvage' lists them",
+                       word);
     *ret = found;
     return 0;
 }
@@ -207,7 +207,7 @@ int salvage_is_merged(const struct salvage *s, const struct git_place *at, const
     return 0;
 }
 
-/* A repository that was inside, made again where it was. */
+/* Restores a nested repository at its path. */
 static int restore_nested(const struct git_place *at, const char *ref, const char *path,
                           struct err *err)
 {
@@ -220,7 +220,7 @@ static int restore_nested(const struct git_place *at, const char *ref, const cha
     struct git_place made = {.git_dir = git_dir}, there = {.git_dir = git_dir, .work_tree = path};
     struct stat st;
     if (lstat(git_dir, &st) == 0)
-        return err_set(err, ERR_ENV, "'%s' exists already", git_dir);
+        return err_set(err, ERR_ENV, "'%s' already exists", git_dir);
     return dirs_make(path, err) || git_call(&made, NULL, err, "init", "--quiet", NULL) ||
                    git_call(&there, NULL, err, "fetch", "--quiet", "--no-tags", "--update-head-ok",
                             at->git_dir, heads, tags, saved, NULL) ||
@@ -262,11 +262,11 @@ int salvage_restore(const struct salvage *s, const struct git_place *at, const c
     autobuf struct buf there = BUF_INIT;
     struct err none = {0};
     if (git_call(at, NULL, &none, "check-ref-format", ref, NULL))
-        return err_set(err, ERR_INPUT, "'%s' cannot be the name of a branch", branch);
+        return err_set(err, ERR_INPUT, "'%s' is not a valid branch name", branch);
     if (git_resolve(at, ref, &there, &none) == 0)
-        return err_set(err, ERR_INPUT, "the branch '%s' exists already", branch);
+        return err_set(err, ERR_INPUT, "branch '%s' already exists", branch);
     if (!is_free(dir))
-        return err_set(err, ERR_INPUT, "'%s' exists already", dir);
+        return err_set(err, ERR_INPUT, "'%s' already exists", dir);
     return git_call(at, NULL, err, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--",
                     dir, s->commit, NULL) ||
                    (s->nested && restore_all_nested(s, at, dir, err))

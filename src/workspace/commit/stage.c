@@ -34,11 +34,11 @@ struct stage {
     size_t id_len; /* in digits */
     int root;      /* the work tree, open */
     struct ignore ignore;
-    size_t common;       /* patterns that are not of a folder */
-    char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
-    bool folder_ignored; /* it is in one that is ignored, or is one */
+    size_t common;       /* number of patterns that do not come from a folder */
+    char *folder;        /* the folder whose patterns we read last, with the slash, or NULL */
+    bool folder_ignored; /* it is ignored, or in an ignored folder */
     size_t bytes;
-    struct work_scan own; /* where the caller had none */
+    struct work_scan own; /* our own scan, if the caller had none */
     VEC(struct index_change) changes;
 };
 
@@ -55,26 +55,26 @@ static void stage_done(struct stage *s)
     free(s->folder);
 }
 
-/* Opens the folder that a path is in, in which nobody can put a symlink in our way. */
+/* Opens the folder of a path. Nobody can redirect us with a symlink. */
 static int open_folder(const struct stage *s, const char *path, const char **ret_name)
 {
     return beneath_parent(s->root, path, ret_name);
 }
 
-static bool lookup_at(const struct stage *s, const char *path, struct stat *ret)
+static bool stat_path(const struct stage *s, const char *path, struct stat *ret)
 {
     const char *name;
     autoclose int folder = open_folder(s, path, &name);
     return folder >= 0 && fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* A file that is not there has none. */
+/* Adds the patterns in a file; a missing file has none. */
 static bool add_patterns_at(struct stage *s, int folder, const char *name, size_t base, int flags)
 {
     autobuf struct buf text = BUF_INIT;
     autoclose int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
     struct stat st;
-    if (fd < 0) /* a symlink is not followed, as git does not */
+    if (fd < 0) /* like git, we do not follow symlinks here */
         return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
            file_read_open(fd, name, PATTERNS_MAX, &text, NULL) == 0 &&
@@ -86,7 +86,7 @@ static bool add_patterns(struct stage *s, const char *path)
     return add_patterns_at(s, AT_FDCWD, path, 0, 0);
 }
 
-/* Of a folder in the work tree, whose path has a slash at its end. */
+/* Adds the patterns of a folder in the work tree. `path` has a slash at the end. */
 static bool add_folder_patterns(struct stage *s, const char *path, size_t len)
 {
     autofree char *file = mem_printf("%.*s.gitignore", (int)len, path);
@@ -107,9 +107,9 @@ static bool read_common(struct stage *s)
     return good;
 }
 
-/* Reads the patterns in the folders on the way to one, whose path has a slash at its end, and
- * notes whether it is itself ignored. Those in an ignored folder say nothing. */
-static bool enter(struct stage *s, const char *path, size_t len)
+/* Reads the patterns of a folder (`path` has a slash at the end) and of all its parents, and
+ * records if the folder is ignored. Patterns inside an ignored folder do not count. */
+static bool read_patterns_to(struct stage *s, const char *path, size_t len)
 {
     if (s->folder && strlen(s->folder) == len && strncmp(s->folder, path, len) == 0)
         return true;
@@ -131,17 +131,17 @@ static bool enter(struct stage *s, const char *path, size_t len)
     }
 }
 
-/* False where that cannot be said. */
+/* False if we cannot tell. */
 static bool is_ignored(struct stage *s, const char *path, bool is_folder, bool *ret)
 {
     const char *slash = strrchr(path, '/');
-    if (!enter(s, path, slash ? (size_t)(slash + 1 - path) : 0))
+    if (!read_patterns_to(s, path, slash ? (size_t)(slash + 1 - path) : 0))
         return false;
     *ret = s->folder_ignored || ignore_has(&s->ignore, path, is_folder);
     return true;
 }
 
-/* Names that git may refuse, or that mean something to it. */
+/* True for names that git may refuse or treat specially. */
 static bool is_odd(const char *path)
 {
     static const char *const fine[] = {".gitignore", ".gitkeep", ".github"};
@@ -202,7 +202,8 @@ static bool has_room(struct stage *s, const struct stat *st)
     return true;
 }
 
-/* What would be its object; only of files and symlinks, and not of much. */
+/* Reads the content that the object would have. Only for files and symlinks, and only while the
+ * total stays small. */
 static bool read_content(struct stage *s, const char *path, struct buf *out, struct stat *ret_st)
 {
     const char *name;
@@ -216,8 +217,9 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
            read_all(fd, (size_t)ret_st->st_size, out);
 }
 
-/* Whether that is tracked at the path, so that it is there, and stays. */
-static bool is_as_it_was(const struct stage *s, const char *path, const char *id)
+/* True if the checked-out tree has the same object at the path: then the object exists and will
+ * stay. */
+static bool is_unchanged(const struct stage *s, const char *path, const char *id)
 {
     autobuf struct buf was = BUF_INIT;
     struct err none = {0};
@@ -229,12 +231,12 @@ static bool is_as_it_was(const struct stage *s, const char *path, const char *id
 static bool add_file(struct stage *s, const char *path, bool tracked)
 {
     autobuf struct buf content = BUF_INIT, id = BUF_INIT;
-    struct err none = {0}; /* git meets the same, and says it */
+    struct err none = {0}; /* git will meet and report the same error */
     struct stat st;
     if (!read_content(s, path, &content, &st))
         return false;
     loose_object_id(&id, "blob", &content, s->id_len);
-    if (tracked && is_as_it_was(s, path, id.s))
+    if (tracked && is_unchanged(s, path, id.s))
         return add_change(s, path, id.s, &st);
     buf_cut(&id, 0);
     return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
@@ -267,12 +269,12 @@ static bool add_folder(struct stage *s, const char *path, int depth)
     return good;
 }
 
-/* A file, or a folder with all that is in it, less what is ignored. */
+/* Adds an untracked file, or the files of a folder, except ignored ones. */
 static bool add_untracked(struct stage *s, const char *path, int depth)
 {
     struct stat st;
     bool ignored;
-    if (is_odd(path) || !lookup_at(s, path, &st) ||
+    if (is_odd(path) || !stat_path(s, path, &st) ||
         !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
         return false;
     if (ignored && s->job->ignored)
@@ -295,12 +297,12 @@ static bool add_new(struct stage *s, const struct strv *untracked)
     return true;
 }
 
-/* A folder that is gone has a slash behind it; what became one is new. */
-static bool take_changed(struct stage *s, const char *path)
+/* A path with a slash at the end is a deleted folder. A folder in the place of a file is new. */
+static bool add_changed_path(struct stage *s, const char *path)
 {
     bool folder = path[strlen(path) - 1] == '/';
     struct stat st;
-    if (folder || !lookup_at(s, path, &st))
+    if (folder || !stat_path(s, path, &st))
         return (folder || errno == ENOENT) && add_change(s, path, NULL, NULL);
     if (S_ISDIR(st.st_mode))
         return add_change(s, path, NULL, NULL) && add_untracked(s, path, 0);
@@ -311,7 +313,7 @@ static bool add_changed(struct stage *s, const struct strv *changed)
 {
     bool good = true;
     for (size_t i = 0; good && i < changed->n; i++)
-        good = take_changed(s, changed->v[i]);
+        good = add_changed_path(s, changed->v[i]);
     return good;
 }
 
@@ -322,7 +324,7 @@ static bool is_same_file(const char *a, const char *b)
            of_a.st_dev == of_b.st_dev;
 }
 
-static bool scan(struct stage *s, const char *index)
+static bool scan_tree(struct stage *s, const char *index)
 {
     const struct stage_job *job = s->job;
     autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
@@ -337,7 +339,7 @@ static bool find_changes(struct stage *s, const char *index)
     const struct stage_job *job = s->job;
     const struct work_scan *found = job->scan ? job->scan : &s->own;
     autofree char *attributes = mem_printf("%s/info/attributes", job->ws->common);
-    if (!job->core->plain || access(attributes, F_OK) == 0 || (!job->scan && !scan(s, index)))
+    if (!job->core->plain || access(attributes, F_OK) == 0 || (!job->scan && !scan_tree(s, index)))
         return false;
     return found->no_attributes && read_common(s) && add_changed(s, &found->changed) &&
            add_new(s, &found->untracked);

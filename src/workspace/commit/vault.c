@@ -30,8 +30,9 @@ static bool is_branch(const char *ref)
     return strncmp(ref, VAULT_BRANCHES, strlen(VAULT_BRANCHES)) == 0;
 }
 
-/* A salvage has several refs: "RUN/TASK/1", "RUN/TASK/1.commits", "RUN/TASK/1.nested/2". */
-static char *bundle_of(const struct git_place *at, const char *ref)
+/* A salvage has several refs, but one bundle: "RUN/TASK/1", "RUN/TASK/1.commits",
+ * "RUN/TASK/1.nested/2". */
+static char *bundle_path(const struct git_place *at, const char *ref)
 {
     autofree char *dir = vault_dir(at);
     if (is_branch(ref))
@@ -43,7 +44,7 @@ static char *bundle_of(const struct git_place *at, const char *ref)
     return mem_printf("%s/%.*s%s", dir, (int)len, id, VAULT_ENDING);
 }
 
-/* An agent may have put anything in its place. */
+/* An agent may have replaced the bundle by anything, so we read it with care. */
 static int read_header(const char *path, struct buf *out, struct err *err)
 {
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -62,12 +63,12 @@ static int read_header(const char *path, struct buf *out, struct err *err)
     }
     char *end = strstr(out->s, "\n\n");
     if (!end || strncmp(out->s, "# v", 3) != 0)
-        return err_set(err, ERR_ENV, "'%s' is not a bundle any more", path);
+        return err_set(err, ERR_ENV, "'%s' is no longer a bundle", path);
     buf_cut(out, (size_t)(end + 1 - out->s));
     return 0;
 }
 
-/* An agent may have put a symlink in the place of a folder. */
+/* An agent may have replaced a folder by a symlink, so we check all of them. */
 static int check_folders(const struct git_place *at, const char *dir, struct err *err)
 {
     autofree char *path = mem_str(dir), *vault = vault_dir(at);
@@ -81,7 +82,7 @@ static int check_folders(const struct git_place *at, const char *dir, struct err
     return 0;
 }
 
-/* Nobody else makes this bundle: a lock on it is that of a git which was killed. */
+/* Nobody else makes this bundle, so a lock on it comes from a git process that was killed. */
 static int make_bundle(const struct git_place *at, const char *path, const char *ref,
                        const char *start, struct err *err)
 {
@@ -94,7 +95,7 @@ static int make_bundle(const struct git_place *at, const char *path, const char 
     return rc;
 }
 
-/* The line of its header. */
+/* True if the bundle's header has a line for this ref at this commit. */
 static bool has_commit(const char *path, const char *ref, const char *commit)
 {
     autobuf struct buf header = BUF_INIT;
@@ -102,18 +103,19 @@ static bool has_commit(const char *path, const char *ref, const char *commit)
     return read_header(path, &header, NULL) == 0 && strstr(header.s, line);
 }
 
-static bool is_in(const struct git_place *at, const char *commit, const char *start)
+static bool is_in_history(const struct git_place *at, const char *commit, const char *start)
 {
     bool yes = false;
     return git_is_ancestor(at, commit, start, &yes, NULL) == 0 && yes;
 }
 
-/* A ref that has moved away is found by what the bundle has of it. */
-static int keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
-                bool *ret_moved, struct err *err)
+/* If somebody moves the ref before git has read it, the bundle does not have our commit. Then we
+ * restore the ref and try again. */
+static int make_checked_bundle(const struct git_place *at, const char *ref, const char *commit,
+                               const char *start, bool *ret_moved, struct err *err)
 {
     enum { TRIES = 5 };
-    autofree char *path = bundle_of(at, ref);
+    autofree char *path = bundle_path(at, ref);
     autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     if (dirs_make(dir, err) || check_folders(at, dir, err))
         return -1;
@@ -121,7 +123,7 @@ static int keep(const struct git_place *at, const char *ref, const char *commit,
         *ret_moved = tries > 0;
         if (make_bundle(at, path, ref, start, err) == 0 && has_commit(path, ref, commit))
             return 0;
-        if (is_in(at, commit, start)) /* git makes no bundle that is empty */
+        if (is_in_history(at, commit, start)) /* git refuses to make an empty bundle */
             return 0;
         if (git_call(at, NULL, err, "update-ref", "--no-deref", ref, commit, NULL))
             return -1;
@@ -137,7 +139,7 @@ void vault_keep(const struct git_place *at, const char *ref, const char *commit,
     bool moved = false;
     *ret_note = (struct err){0};
     unsynced_note();
-    if (keep(&place, ref, commit, start, &moved, &why))
+    if (make_checked_bundle(&place, ref, commit, start, &moved, &why))
         (void)err_set(ret_note, ERR_ENV, "the vault has no copy of %s: %s", ref, why.msg);
     else if (moved)
         (void)err_set(ret_note, ERR_ENV, "another program had deleted or moved %s: it is restored",
@@ -152,7 +154,7 @@ int vault_tidy(const struct git_place *at, const char *run, struct err *err)
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err)
 {
-    autofree char *path = bundle_of(at, ref);
+    autofree char *path = bundle_path(at, ref);
     autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     if (access(dir, F_OK) < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "look at '%s'", dir);
@@ -160,7 +162,7 @@ int vault_drop(const struct git_place *at, const char *ref, struct err *err)
         return -1;
     if (unlink(path) < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "remove '%s'", path);
-    for (int i = 1; i < DEPTH; i++) { /* as far as they are empty */
+    for (int i = 1; i < DEPTH; i++) { /* removes only empty folders */
         *strrchr(path, '/') = '\0';
         if (rmdir(path) < 0)
             break;
@@ -168,16 +170,16 @@ int vault_drop(const struct git_place *at, const char *ref, struct err *err)
     return 0;
 }
 
-struct mender {
+struct restorer {
     struct git_place at;
-    const char *below; /* only refs that begin so */
-    struct map refs;   /* where they are */
-    char *text;        /* which holds them */
-    struct strv *mended;
+    const char *below; /* prefix of the refs that we restore */
+    struct map refs;   /* commit of each ref */
+    char *text;        /* the text to which `refs` points */
+    struct strv *restored;
 };
 
-/* The refs of all salvages: "ID REF" each. */
-static int read_refs(struct mender *m, struct err *err)
+/* Reads the refs of all salvages: "ID REF" each. */
+static int read_refs(struct restorer *m, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
     if (git_call(&m->at, &out, err, "for-each-ref", "--format=%(objectname) %(refname)", m->below,
@@ -194,37 +196,38 @@ static int read_refs(struct mender *m, struct err *err)
     return 0;
 }
 
-/* Where the salvage's ref is to be, by a line of the header, "ID REF"; NULL for another line. */
-static char *ref_of(const struct mender *m, const char *path, char *line)
+/* Splits a header line "ID REF" into its parts and returns REF; NULL if the line is not a ref of
+ * this bundle. */
+static char *parse_ref(const struct restorer *m, const char *path, char *line)
 {
     char *ref = strchr(line, ' ');
     if (*line == '-' || *line == '#' || *line == '@' || !ref ||
         strncmp(ref + 1, m->below, strlen(m->below)) != 0)
         return NULL;
-    autofree char *own = bundle_of(&m->at, ref + 1);
+    autofree char *own = bundle_path(&m->at, ref + 1);
     *ref++ = '\0';
     return strcmp(own, path) == 0 ? ref : NULL;
 }
 
-static bool is_there(const struct mender *m, const char *ref, const char *id)
+static bool is_at(const struct restorer *m, const char *ref, const char *id)
 {
     const char *now = map_get(&m->refs, ref, strlen(ref));
     return now && strcmp(now, id) == 0;
 }
 
-/* The lines of the refs that are not there: "ID\0REF" pairs in `out`. */
-static void find_missing(const struct mender *m, const char *path, char *header, struct strv *out)
+/* Appends the refs that are missing or elsewhere, as pairs of id and ref. */
+static void find_missing(const struct restorer *m, const char *path, char *header, struct strv *out)
 {
     for (char *next = header, *line; next && (line = strsep(&next, "\n"));) {
-        const char *ref = ref_of(m, path, line);
-        if (!ref || is_there(m, ref, line))
+        const char *ref = parse_ref(m, path, line);
+        if (!ref || is_at(m, ref, line))
             continue;
         strv_push(out, line);
         strv_push(out, ref);
     }
 }
 
-static int mend_bundle(struct mender *m, const char *path, struct err *err)
+static int restore_bundle(struct restorer *m, const char *path, struct err *err)
 {
     autobuf struct buf header = BUF_INIT;
     autostrv struct strv missing = {0};
@@ -237,7 +240,7 @@ static int mend_bundle(struct mender *m, const char *path, struct err *err)
         if (git_call(&m->at, NULL, err, "update-ref", "--no-deref", "-m", "anabranch: restore",
                      missing.v[i + 1], missing.v[i], NULL))
             return -1;
-        strv_push(m->mended, missing.v[i + 1]);
+        strv_push(m->restored, missing.v[i + 1]);
     }
     return 0;
 }
@@ -249,8 +252,8 @@ static bool is_bundle(const FTSENT *e)
            strcmp(e->fts_name + len - n, VAULT_ENDING) == 0;
 }
 
-/* One that cannot be read does not keep the others from being mended: the first failure counts. */
-static int mend_all(struct mender *m, const char *dir, struct err *err)
+/* Continues after a bundle that it cannot read; reports the first failure. */
+static int restore_all(struct restorer *m, const char *dir, struct err *err)
 {
     char *const paths[] = {(char *)dir, NULL};
     struct err none = {0};
@@ -261,7 +264,7 @@ static int mend_all(struct mender *m, const char *dir, struct err *err)
     for (FTSENT *e; (e = fts_read(fts));) {
         if (e->fts_info == FTS_D && e->fts_level >= DEPTH)
             (void)fts_set(fts, e, FTS_SKIP);
-        else if (is_bundle(e) && mend_bundle(m, e->fts_path, rc ? &none : err))
+        else if (is_bundle(e) && restore_bundle(m, e->fts_path, rc ? &none : err))
             rc = -1;
     }
     (void)fts_close(fts);
@@ -270,15 +273,15 @@ static int mend_all(struct mender *m, const char *dir, struct err *err)
 
 int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err)
 {
-    autofree char *dir = vault_dir(at), *path = ref ? bundle_of(at, ref) : mem_str(dir);
-    struct mender m = {.at = {.git_dir = at->git_dir},
-                       .below = ref && is_branch(ref) ? ref : SALVAGE_REFS,
-                       .mended = ret_refs};
+    autofree char *dir = vault_dir(at), *path = ref ? bundle_path(at, ref) : mem_str(dir);
+    struct restorer m = {.at = {.git_dir = at->git_dir},
+                         .below = ref && is_branch(ref) ? ref : SALVAGE_REFS,
+                         .restored = ret_refs};
     if (access(path, F_OK) < 0)
         return 0;
     int rc = read_refs(&m, err);
     if (rc == 0)
-        rc = ref ? mend_bundle(&m, path, err) : mend_all(&m, dir, err);
+        rc = ref ? restore_bundle(&m, path, err) : restore_all(&m, dir, err);
     map_done(&m.refs);
     free(m.text);
     return rc;

@@ -1,11 +1,11 @@
 /*
- * The vault: a bundle of each salvage (salvage.h), so that saved work survives whoever deletes its
- * refs and prunes the repository: <common git dir>/anabranch/vault/RUN/TASK/ATTEMPT.bundle, which
- * `git fetch` reads as well. It has all refs of the salvage, and what they have that the commit did
- * not have at which the attempt began.
+ * The vault contains a bundle of each salvage (salvage.h), so that saved work survives even if
+ * somebody deletes its refs and prunes the repository. The bundle <common git
+ * dir>/anabranch/vault/RUN/TASK/ATTEMPT.bundle, which `git fetch` can read too, has all refs of
+ * the salvage and the commits that are not in the history of the attempt's start.
  *
- * Only `anabranch salvage drop` takes a bundle away, and it does so before the refs. So a bundle
- * without its refs, or with refs that are elsewhere, says that somebody else took them.
+ * Only `anabranch salvage drop` deletes a bundle, and it does so before it deletes the refs. So if
+ * a bundle has no refs, or its refs point elsewhere, somebody else has changed them.
  */
 #ifndef WORKSPACE_COMMIT_VAULT_H
 #define WORKSPACE_COMMIT_VAULT_H
@@ -16,22 +16,23 @@
 
 #define VAULT_ENDING ".bundle"
 
-/* Branches of tasks in conflict have a bundle as well, RUN/TASK/branch.bundle. A person may delete
- * them, so only vault_mend() of that very ref restores one. */
+/* Branches of tasks in conflict have a bundle too, RUN/TASK/branch.bundle. A person may delete
+ * such a branch, so only vault_mend() with exactly this ref restores it. */
 #define VAULT_BRANCHES "refs/heads/anabranch/"
 
-/* Makes the bundle of a salvage: the full name of its first ref, which is at `commit`; where an
- * agent moves it meanwhile, it is moved back. What `start` has is left out. The place is that of
- * the repository. ret_note says what a person should know: that it was moved, or why there is no
- * bundle; its code is 0 where there is nothing to say. The work itself is saved in any case. */
+/* Makes the bundle of a salvage. `ref` is the full name of its first ref, which is at `commit`; if
+ * an agent moves it in the meantime, we move it back. The bundle omits the history of `start`.
+ * `at` is a place of the repository. ret_note gets a message for the user: that the ref had been
+ * moved, or why there is no bundle; its code is 0 if there is nothing to report. The work itself
+ * is saved in any case. */
 void vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
                 struct err *ret_note);
 
-/* Brings back what the bundles have and the repository has no more, or elsewhere; appends the refs.
- * `ref` limits this to the salvage that it is of; NULL: all of them. */
+/* Restores refs that the bundles have and that the repository has lost or moved; appends them to
+ * ret_refs. `ref` limits this to its salvage; NULL: all salvages. */
 int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err);
 
-/* Removes the locks that gits of a run which was killed have left in the vault. */
+/* Removes lock files that git processes of a killed run have left in the vault. */
 int vault_tidy(const struct git_place *at, const char *run, struct err *err);
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err);

@@ -267,10 +267,10 @@ make_salvage() { # STEP...
     done
     run_apart anabranch salvage show t
     assert_status 2
-    [[ $stderr == *"'t' could be "*/tea/1* ]] || fail "which?"
+    [[ $stderr == *"'t' matches "*/tea/1* ]] || fail "which?"
     run_apart anabranch salvage show nothing
     assert_status 2
-    [[ $stderr == "anabranch: nothing is salvaged as 'nothing'; 'anabranch salvage' lists what is" ]] || fail "message"
+    [[ $stderr == "anabranch: no salvage matches 'nothing'; 'anabranch salvage' lists them" ]] || fail "message"
 }
 
 @test "salvage show: what was merged for its verification is shown without the others' work" {
@@ -299,10 +299,10 @@ make_salvage() { # STEP...
     [[ $(git status --porcelain) == '?? dirty' ]] || fail "$(git status --porcelain)"
     run_apart anabranch salvage restore t ../other
     assert_status 2
-    [[ $stderr == "anabranch: the branch 'salvage/$id' exists already" && ! -e ../other ]] || fail "branch"
+    [[ $stderr == "anabranch: branch 'salvage/$id' already exists" && ! -e ../other ]] || fail "branch"
     run_apart anabranch salvage restore -b other t ../repo-t-1
     assert_status 2
-    [[ $stderr == *"repo-t-1' exists already" ]] || fail "folder"
+    [[ $stderr == *"repo-t-1' already exists" ]] || fail "folder"
     run_apart anabranch salvage restore -b 'a..b' t ../other
     assert_status 2
     ! git rev-parse -q --verify other || fail "a branch was made"
