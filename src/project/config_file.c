@@ -9,7 +9,7 @@
 
 static const char name[] = "anabranch.toml";
 
-/* As the specification of base directories has it: a path that is not whole does not count. */
+/* By the XDG base directory specification a relative path does not count. */
 static char *user_path(void)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -18,7 +18,7 @@ static char *user_path(void)
     return home && *home == '/' ? mem_printf("%s/.config/anabranch/%s", home, name) : NULL;
 }
 
-/* The first problem on one line. */
+/* Fails with the first error, on one line. */
 static int fail(const struct problems *ps, struct err *err)
 {
     for (size_t i = 0; i < ps->list.n; i++) {
@@ -28,7 +28,7 @@ static int fail(const struct problems *ps, struct err *err)
                            p->pos.col, p->path, *p->path ? ": " : "", p->message,
                            p->hint ? "; hint: " : "", p->hint ? p->hint : "");
     }
-    return err_set(err, ERR_INPUT, "%s cannot be read", ps->file);
+    return err_set(err, ERR_INPUT, "cannot read %s", ps->file);
 }
 
 static int load(struct config_file *cf, struct doc *doc, const char *path, struct buf *wrong,

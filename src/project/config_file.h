@@ -1,7 +1,7 @@
 /*
- * struct config_file: the configuration as it lies on disk: the user's,
- * $XDG_CONFIG_HOME/anabranch/anabranch.toml, and that of a repository, anabranch.toml at its root,
- * which goes before it. Neither has to be there.
+ * struct config_file: the configuration on disk: the user's file,
+ * $XDG_CONFIG_HOME/anabranch/anabranch.toml, and the repository's file, anabranch.toml at its
+ * root, which takes precedence. Both are optional.
  */
 #ifndef PROJECT_CONFIG_FILE_H
 #define PROJECT_CONFIG_FILE_H
@@ -16,9 +16,9 @@ struct config_file {
     struct doc docs[2];
 };
 
-/* Reads both; root is the folder of the repository or project, or NULL. ERR_INPUT where something
- * is wrong, with the first of it; all of it, line by line, is added to `wrong` where that is not
- * NULL. To be released in every case. */
+/* Reads both files; root is the folder of the repository or project, or NULL. If there are errors
+ * it fails with ERR_INPUT and the first one, and adds all of them to `wrong`, line by line, if
+ * that is not NULL. Call config_file_close() in every case. */
 int config_file_open(struct config_file *cf, const char *root, struct buf *wrong, struct err *err);
 void config_file_close(struct config_file *cf);
 #define autoconfig own_cleanup(config_file_close)

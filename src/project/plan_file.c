@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROMPT_MAX = 8 << 20, SAVED_MAX = 1 << 30 }; /* bytes; a saved plan has all prompts */
+enum { PROMPT_MAX = 8 << 20, SAVED_MAX = 1 << 30 }; /* bytes; a saved plan contains all prompts */
 
-/* The folder of the plan's file; of standard input that is the current one. */
-static char *folder_of(const char *path)
+/* The folder of the plan's file; for standard input, the current folder. */
+static char *find_folder(const char *path)
 {
     const char *slash = strcmp(path, "-") == 0 ? NULL : strrchr(path, '/');
     autofree char *dir = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
@@ -40,7 +40,8 @@ static bool is_inside(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-/* `cwd`, or else the repository that holds the plan, or else the plan's folder. */
+/* Finds the project: `cwd`, or else the repository that contains the plan, or else the plan's
+ * folder. */
 static int find_project(struct plan_file *pf, struct problems *ps)
 {
     struct err err = {0};
@@ -55,14 +56,13 @@ static int find_project(struct plan_file *pf, struct problems *ps)
         }
     }
     if (git_open(&pf->repo, pf->project ? pf->project : pf->dir, &err)) {
-        problem_warn(ps, RULE_FILE, pf->doc.root, "the repository cannot be looked at: %s",
-                     err.msg);
+        problem_warn(ps, RULE_FILE, pf->doc.root, "cannot read the repository: %s", err.msg);
         git_close(&pf->repo);
         pf->repo_unknown = true;
     }
     if (!pf->project) {
         pf->project = mem_str(pf->repo.root ? pf->repo.root : pf->dir);
-        if (pf->repo.root) /* the plan's own folder in it is of no importance */
+        if (pf->repo.root) /* the plan's own folder within it does not matter */
             *pf->repo.prefix = '\0';
     }
     return 0;
@@ -102,7 +102,7 @@ static void check_prompt_files(const struct plan_file *pf, struct problems *ps)
     }
 }
 
-/* By the plan itself: who runs it may name another engine. */
+/* Checks personas against the plan's engine; the user may run it with another one. */
 static void check_personas(const struct plan_file *pf, struct problems *ps)
 {
     for (size_t i = 0; i < pf->plan.task_count; i++) {
@@ -113,7 +113,7 @@ static void check_personas(const struct plan_file *pf, struct problems *ps)
         problem_error(ps, RULE_COMBINATION, own ? own : t->node,
                       "'%s' has no personas: leave out 'agent: %.100s'", engine_words[t->engine],
                       t->agent);
-        problem_hint(ps, "the prompt can say what it is to be");
+        problem_hint(ps, "describe the persona in the prompt");
     }
 }
 
@@ -130,16 +130,15 @@ static void check_words(const struct task *t, const char *key, const struct stri
     for (size_t i = 0; i < words->n; i++) {
         if (!secrets_are_told_by(secrets, words->v[i]))
             continue;
-        problem_error(ps, RULE_COMBINATION, own ? own : t->node,
-                      "'%s' has the value of a secret in it, which every user of this machine "
-                      "could see",
-                      key);
-        problem_hint(ps, "the program can take it from its environment: 'env'");
+        problem_error(
+            ps, RULE_COMBINATION, own ? own : t->node,
+            "'%s' contains the value of a secret: every user of this machine could see it", key);
+        problem_hint(ps, "pass it in the environment: 'env'");
         return;
     }
 }
 
-/* What a program is called with is no place for a secret. */
+/* Arguments of a program must not contain secrets. */
 static void check_secrets(const struct plan_file *pf, struct problems *ps)
 {
     struct secrets secrets = {0};
@@ -155,7 +154,8 @@ static void check_secrets(const struct plan_file *pf, struct problems *ps)
     secrets_done(&secrets);
 }
 
-/* Where claims are relative to, within the repository. A manifest's folder may be outside of it. */
+/* The folder to which claims are relative, within the repository. A manifest's folder may be
+ * outside of it. */
 static char *claims_prefix(const struct plan_file *pf)
 {
     if (!pf->plan.claims_from_file)
@@ -174,21 +174,20 @@ static void check_tracked(struct plan_file *pf, struct problems *ps)
     if (!pf->repo.root || !pf->claims.list.n)
         return;
     if (git_tracked(&pf->repo, &out, &err)) {
-        problem_warn(ps, RULE_FILE, pf->doc.root, "tracked files cannot be listed: %s", err.msg);
+        problem_warn(ps, RULE_FILE, pf->doc.root, "cannot list tracked files: %s", err.msg);
         return;
     }
     VEC(const char *) files = {0};
     for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1)
         vec_push(&files, s);
-    if (files.n) { /* sorted by git, but for the stages of an unmerged index */
+    if (files.n) { /* git sorts them, except for the stages of an unmerged index */
         qsort(files.v, files.n, sizeof(*files.v), str_compare);
         claims_check_tracked(&pf->claims, files.v, files.n, ps);
     }
     vec_done(&files);
 }
 
-/* With a dependency that is unknown, or a key that was to be one, nobody can say what runs beside
- * what. */
+/* False after an error about a dependency: then we do not know which tasks run at the same time. */
 static bool order_is_known(const struct problems *ps)
 {
     for (size_t i = 0; i < ps->list.n; i++) {
@@ -213,7 +212,7 @@ static void check_claims(struct plan_file *pf, bool refuse, struct problems *ps)
     check_tracked(pf, ps);
 }
 
-/* All that follows from the tree and the folder. */
+/* Does everything that follows from the tree and the folder. */
 static int complete(struct plan_file *pf, size_t errors, bool refuse, struct problems *ps)
 {
     (void)graph_init(&pf->graph, &pf->plan, ps);
@@ -228,13 +227,13 @@ static int complete(struct plan_file *pf, size_t errors, bool refuse, struct pro
     return ps->errors > errors ? -1 : 0;
 }
 
-static int take_doc(struct plan_file *pf, const char *path, bool refuse, struct problems *ps)
+static int complete_doc(struct plan_file *pf, const char *path, bool refuse, struct problems *ps)
 {
     size_t errors = ps->errors;
-    pf->dir = folder_of(path);
+    pf->dir = find_folder(path);
     if (!pf->dir) {
         struct pos nowhere = {0};
-        return problem_error_at(ps, RULE_FILE, nowhere, "its folder cannot be found: %s",
+        return problem_error_at(ps, RULE_FILE, nowhere, "cannot find its folder: %s",
                                 strerror(errno));
     }
     (void)plan_decode(&pf->plan, pf->doc.root, &pf->doc.arena, ps);
@@ -245,14 +244,14 @@ int plan_file_open(struct plan_file *pf, const char *path, const struct doc_opti
                    struct problems *ps)
 {
     *pf = (struct plan_file){0};
-    return doc_load(&pf->doc, path, opts, ps) ? -1 : take_doc(pf, path, true, ps);
+    return doc_load(&pf->doc, path, opts, ps) ? -1 : complete_doc(pf, path, true, ps);
 }
 
 int plan_file_take(struct plan_file *pf, struct doc *doc, const char *path, struct problems *ps)
 {
     *pf = (struct plan_file){.doc = *doc};
     *doc = (struct doc){0};
-    return take_doc(pf, path, false, ps);
+    return complete_doc(pf, path, false, ps);
 }
 
 int plan_file_build(struct plan_file *pf, struct arena *a, struct node *root, const char *dir,
@@ -283,7 +282,7 @@ int plan_file_reclaim(struct plan_file *pf, struct problems *ps)
 {
     size_t errors = ps->errors;
     claims_done(&pf->claims);
-    check_claims(pf, false, ps); /* overlaps are the same */
+    check_claims(pf, false, ps); /* the overlaps have not changed */
     return ps->errors > errors ? -1 : 0;
 }
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel has it */
+enum { LINKS_MAX = 40 }; /* like the kernel */
 
-/* Adds the components of `path` to `out`, which is absolute and has no slash at its end. Neither
- * looks at the disk nor leaves "." and ".." in it. */
+/* Appends the components of `path` to `out`, which is absolute and has no slash at the end.
+ * Resolves "." and ".." without looking at the disk. */
 static void add_lexically(struct buf *out, const char *path)
 {
     for (const char *s = path; *s;) {
@@ -22,7 +22,7 @@ static void add_lexically(struct buf *out, const char *path)
     }
 }
 
-/* Offset of the first component with a wildcard, else the length. */
+/* The length of the path before the first component with a wildcard. */
 static size_t literal_length(const char *path)
 {
     size_t wild = strcspn(path, "*?[\\");
@@ -33,8 +33,8 @@ static size_t literal_length(const char *path)
     return wild ? wild - 1 : 0;
 }
 
-/* Where an absolute path without ".." leads. A part that is not there stays as it is written. -1
- * where its symlinks lead in a circle. */
+/* Resolves the symlinks of an absolute path without "..". Keeps components that do not exist. -1
+ * if there is a symlink loop. */
 static int follow_links(const char *path, struct buf *out)
 {
     autobuf struct buf rest = BUF_INIT;
@@ -63,7 +63,8 @@ static int follow_links(const char *path, struct buf *out)
     return 0;
 }
 
-/* Where a place is in the repository. Elsewhere is a name that no tracked path can have. */
+/* Appends the path within the repository. A place outside gets a name that no tracked path can
+ * have. */
 static void add_place(const struct plan_file *pf, const char *place, struct buf *out)
 {
     const char *top = pf->repo.root ? pf->repo.root : pf->project;
@@ -74,7 +75,7 @@ static void add_place(const struct plan_file *pf, const char *place, struct buf 
         buf_addf(out, CLAIMS_OUTSIDE "%s", place);
 }
 
-/* A text that is no pattern stands for itself. */
+/* Appends a text as a pattern that matches only this text. */
 static void add_literally(struct buf *out, const char *text)
 {
     for (const char *s = text; *s; s++) {
@@ -108,8 +109,7 @@ static void resolve_claim(struct plan_file *pf, struct claim *claim, struct prob
     autobuf struct buf lead = BUF_INIT;
     buf_add(&lead, path.s, literal);
     if (follow_links(lead.s, &real)) {
-        problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' has symlinks that lead in a circle",
-                      claim->text);
+        problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' contains a symlink loop", claim->text);
         buf_cut(&real, 0);
         buf_addstr(&real, lead.s);
     }

@@ -18,7 +18,7 @@ static unsigned pair_of(const char *s)
     return (unsigned)(unsigned char)s[0] << 8 | (unsigned char)s[1];
 }
 
-static void add(struct secrets *secrets, struct map *seen, const char *value)
+static void add_secret(struct secrets *secrets, struct map *seen, const char *value)
 {
     size_t len = strlen(value);
     if (len < SHORTEST || map_get(seen, value, len))
@@ -30,7 +30,7 @@ static void add(struct secrets *secrets, struct map *seen, const char *value)
     secrets->longest = len > secrets->longest ? len : secrets->longest;
 }
 
-/* A character beyond ASCII as the many JSON writers have it that print none. */
+/* Writes a character beyond ASCII as a JSON escape, as many JSON writers do. */
 static void add_escape(struct buf *out, uint32_t c)
 {
     if (c < 0x10000) {
@@ -65,8 +65,8 @@ static void add_slashes(struct buf *out, const char *s)
     }
 }
 
-/* Agents that speak JSON print a value with quotes, backslashes or line ends in another form, and
- * some also one with slashes or letters beyond ASCII. */
+/* Agents print values in JSON. That changes quotes, backslashes and line ends, and some JSON
+ * writers also escape slashes or letters beyond ASCII. */
 static void add_json_forms(struct secrets *secrets, struct map *seen, const char *value)
 {
     struct arena a = {0};
@@ -80,9 +80,9 @@ static void add_json_forms(struct secrets *secrets, struct map *seen, const char
     buf_cut(&json, json.len - strlen("\"]"));
     add_ascii(&ascii, json.s + strlen("[\""));
     add_slashes(&slashes, json.s + strlen("[\""));
-    add(secrets, seen, json.s + strlen("[\""));
-    add(secrets, seen, ascii.s);
-    add(secrets, seen, slashes.s);
+    add_secret(secrets, seen, json.s + strlen("[\""));
+    add_secret(secrets, seen, ascii.s);
+    add_secret(secrets, seen, slashes.s);
 }
 
 static void add_trimmed(struct secrets *secrets, struct map *seen, const char *s, size_t len)
@@ -96,12 +96,12 @@ static void add_trimmed(struct secrets *secrets, struct map *seen, const char *s
         len--;
     autobuf struct buf value = BUF_INIT;
     buf_add(&value, s, len);
-    add(secrets, seen, value.s);
+    add_secret(secrets, seen, value.s);
     if (value.len >= SHORTEST)
         add_json_forms(secrets, seen, value.s);
 }
 
-/* Of a key that takes several lines, programs often show one. */
+/* Programs often print only one line of a key that has several lines. */
 static void add_value(struct secrets *secrets, struct map *seen, const char *value)
 {
     if (!value)
@@ -115,14 +115,14 @@ static void add_value(struct secrets *secrets, struct map *seen, const char *val
     }
 }
 
-static int longest_first(const void *a, const void *b)
+static int compare_lengths(const void *a, const void *b)
 {
     const char *sa = *(char *const *)a, *sb = *(char *const *)b;
     size_t la = strlen(sa), lb = strlen(sb);
     return la != lb ? (la < lb ? 1 : -1) : strcmp(sa, sb);
 }
 
-/* The variables of forges and clouds; those of engines are in their definitions. */
+/* Variables of forges and clouds. Engines define their own. */
 static const char *const known[] = {
     "ANTHROPIC_API_KEY_HELPER",
     "GITHUB_TOKEN",
@@ -139,22 +139,22 @@ static const char *const known[] = {
     NULL,
 };
 
-static void know(struct map *names, const char *const *list)
+static void add_names(struct map *names, const char *const *list)
 {
     for (; list && *list; list++)
         (void)map_put(names, *list, strlen(*list), names);
 }
 
-static void add_known(struct secrets *secrets, struct map *seen, const char *value)
+static void add_known_value(struct secrets *secrets, struct map *seen, const char *value)
 {
     if (value && strlen(value) >= UNCOMMON)
         add_value(secrets, seen, value);
 }
 
-static void add_own(struct secrets *secrets, struct map *seen, const char *const *list)
+static void add_own_values(struct secrets *secrets, struct map *seen, const char *const *list)
 {
     for (; list && *list; list++)
-        add_known(secrets, seen, getenv(*list));
+        add_known_value(secrets, seen, getenv(*list));
 }
 
 static void add_task(struct secrets *secrets, struct map *seen, const struct map *names,
@@ -166,23 +166,23 @@ static void add_task(struct secrets *secrets, struct map *seen, const struct map
         if (v->secret)
             add_value(secrets, seen, value);
         else if (map_get(names, v->name, strlen(v->name)))
-            add_known(secrets, seen, value);
+            add_known_value(secrets, seen, value);
     }
 }
 
 void secrets_collect(struct secrets *secrets, const struct plan *plan)
 {
     automap struct map seen = {0}, names = {0};
-    know(&names, known);
-    add_own(secrets, &seen, known);
+    add_names(&names, known);
+    add_own_values(secrets, &seen, known);
     for (int e = 1; engine_words[e]; e++) {
-        know(&names, agent_keys((enum engine)e));
-        add_own(secrets, &seen, agent_keys((enum engine)e));
+        add_names(&names, agent_keys((enum engine)e));
+        add_own_values(secrets, &seen, agent_keys((enum engine)e));
     }
     for (size_t t = 0; t < plan->task_count; t++)
         add_task(secrets, &seen, &names, &plan->tasks[t].env);
     if (secrets->values.n)
-        qsort(secrets->values.v, secrets->values.n, sizeof(char *), longest_first);
+        qsort(secrets->values.v, secrets->values.n, sizeof(char *), compare_lengths);
 }
 
 void secrets_done(struct secrets *secrets)
@@ -196,8 +196,8 @@ static bool may_begin(const struct secrets *secrets, const char *s)
     return secrets->begins[pair / 64] >> pair % 64 & 1;
 }
 
-/* Length of the longest secret that s begins with, or 0. */
-static size_t match(const struct secrets *secrets, const char *s, size_t len)
+/* Length of the longest secret with which s begins, or 0. */
+static size_t secret_length(const struct secrets *secrets, const char *s, size_t len)
 {
     if (len < SHORTEST || !may_begin(secrets, s))
         return 0;
@@ -209,7 +209,7 @@ static size_t match(const struct secrets *secrets, const char *s, size_t len)
     return 0;
 }
 
-/* Whether s is the beginning of a secret, and not all of it. */
+/* True if s is the beginning of a secret, but not a whole one. */
 static bool is_beginning(const struct secrets *secrets, const char *s, size_t len)
 {
     if (len > 1 && !may_begin(secrets, s))
@@ -222,8 +222,9 @@ static bool is_beginning(const struct secrets *secrets, const char *s, size_t le
     return false;
 }
 
-/* Where, at the end of a text, the beginning of a secret may be; len where there is none. */
-static size_t beginning_at(const struct secrets *secrets, const char *s, size_t len)
+/* The offset at which the beginning of a secret may start at the end of a text; len if there is
+ * none. */
+static size_t find_beginning(const struct secrets *secrets, const char *s, size_t len)
 {
     size_t at = len > secrets->longest ? len - secrets->longest : 0;
     while (at < len && !is_beginning(secrets, s + at, len - at))
@@ -231,7 +232,7 @@ static size_t beginning_at(const struct secrets *secrets, const char *s, size_t 
     return at;
 }
 
-/* How much of a text's beginning is the end of a secret. */
+/* The length of the end of a secret with which a text begins. */
 static size_t ending_len(const struct secrets *secrets, const char *s, size_t len)
 {
     size_t most = 0;
@@ -246,14 +247,14 @@ static size_t ending_len(const struct secrets *secrets, const char *s, size_t le
     return most;
 }
 
-/* Masks what begins before `end`; of the text, `covered` bytes are already masked. Returns how many
- * bytes behind `end` are. */
+/* Masks secrets that begin before `end`. The first `covered` bytes of the text are masked already.
+ * Returns how many bytes after `end` are covered by a mask. */
 static size_t mask(const struct secrets *secrets, const char *s, size_t len, size_t end,
                    size_t covered, struct buf *out)
 {
     size_t plain = covered < end ? covered : end;
     for (size_t at = 0; secrets->values.n && at < end; at++) {
-        size_t n = match(secrets, s + at, len - at);
+        size_t n = secret_length(secrets, s + at, len - at);
         if (!n)
             continue;
         if (at >= covered) {
@@ -276,7 +277,7 @@ void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
                       struct secrets_cut cut, struct buf *out)
 {
     size_t front = cut.front ? ending_len(secrets, s, len) : 0;
-    size_t end = cut.end ? beginning_at(secrets, s, len) : len;
+    size_t end = cut.end ? find_beginning(secrets, s, len) : len;
     if (len - end < SHORTEST)
         end = len;
     if (front)
@@ -289,7 +290,7 @@ void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
 bool secrets_are_in(const struct secrets *secrets, const char *s, size_t len)
 {
     for (size_t at = 0; secrets->values.n && at < len; at++) {
-        if (match(secrets, s + at, len - at))
+        if (secret_length(secrets, s + at, len - at))
             return true;
     }
     return false;
@@ -317,7 +318,7 @@ static bool tree_has(const struct secrets *secrets, const struct node *node)
     return false;
 }
 
-/* The trees of events are flat, and made by us. */
+/* Recursion is safe: the trees of events are flat, and we make them. */
 static struct node *mask_node(const struct secrets *secrets, const struct node *node,
                               struct arena *a)
 {
@@ -349,7 +350,7 @@ const struct node *secrets_mask_tree(const struct secrets *secrets, const struct
                                                                 : root;
 }
 
-static void pass_on(struct secrets_stream *stream, size_t end, struct buf *out)
+static void flush_until(struct secrets_stream *stream, size_t end, struct buf *out)
 {
     struct buf *rest = &stream->rest;
     stream->covered = mask(stream->secrets, rest->s, rest->len, end, stream->covered, out);
@@ -361,13 +362,13 @@ void secrets_feed(struct secrets_stream *stream, const char *s, size_t len, stru
 {
     buf_add(&stream->rest, s, len);
     if (stream->rest.len)
-        pass_on(stream, beginning_at(stream->secrets, stream->rest.s, stream->rest.len), out);
+        flush_until(stream, find_beginning(stream->secrets, stream->rest.s, stream->rest.len), out);
 }
 
 void secrets_end(struct secrets_stream *stream, struct buf *out)
 {
     if (stream->rest.len)
-        pass_on(stream, stream->rest.len, out);
+        flush_until(stream, stream->rest.len, out);
     stream->covered = 0;
 }
 

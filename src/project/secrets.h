@@ -1,12 +1,12 @@
 /*
- * struct secrets: values that are never to be shown. In what is masked, all that is part of one of
- * them, as it is or as JSON writes it, is "[MASKED]", also where two overlap.
+ * struct secrets: values that we must never show. Masking replaces each of them by "[MASKED]", in
+ * its own form and as JSON writes it, even if two of them overlap.
  *
- * Taken are the variables of a plan that are marked as secret, and those, of the plan and of our
- * own environment, that are known to hold keys. Blanks around a value do not count; of one with
- * several lines each long one is a secret by itself. What is shorter than four bytes is none; nor
- * is the value of a known variable that is shorter than eight: for models that need no key it often
- * is a common word.
+ * The secrets are the variables of a plan that are marked as secret, and known variables for keys
+ * in the plan and in our own environment. We ignore blanks around a value. If a value has several
+ * lines, each long line is a secret of its own. Values shorter than four bytes do not count.
+ * Values of known variables count only from eight bytes on: for models that need no key they are
+ * often a common word.
  */
 #ifndef PROJECT_SECRETS_H
 #define PROJECT_SECRETS_H
@@ -23,48 +23,49 @@
 struct secrets {
     struct strv values; /* longest first */
     size_t longest;
-    uint64_t begins[1024]; /* a bit for each pair of bytes that one begins with */
+    uint64_t begins[1024]; /* a bit for each pair of bytes with which a secret begins */
 };
 
 void secrets_collect(struct secrets *secrets, const struct plan *plan);
 void secrets_done(struct secrets *secrets);
 
-/* Whether a text has one in it. */
+/* True if a text contains a secret. */
 bool secrets_are_in(const struct secrets *secrets, const char *s, size_t len);
 
-/* Whether a word, which everyone on the machine would see, has one in it that is no common word: of
- * eight bytes or more. */
+/* True if a word that everyone on the machine could see contains a secret that is not a common
+ * word: one of eight bytes or more. */
 bool secrets_are_told_by(const struct secrets *secrets, const char *word);
 
-/* Appends a text, masked. */
+/* Appends a text with its secrets masked. */
 void secrets_mask(const struct secrets *secrets, const char *s, size_t len, struct buf *out);
 
-/* The same for a text that was cut at its beginning or at its end, maybe within a secret: four
- * bytes or more of one are masked there as well. */
+/* The same for a text that was cut at its beginning or end, perhaps within a secret: also masks a
+ * part of a secret there if it has four bytes or more. */
 struct secrets_cut {
     bool front, end;
 };
 void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
                       struct secrets_cut cut, struct buf *out);
 
-/* The tree itself where none of its texts tells one, as above, else a copy in the arena in which
- * those texts are masked. Shorter ones stay: a path may have such a word in it. */
+/* Returns the tree itself if none of its texts contains a secret as in secrets_are_told_by(); else
+ * a copy in the arena with those texts masked. Shorter secrets stay, because a path may contain
+ * such a word. */
 const struct node *secrets_mask_tree(const struct secrets *secrets, const struct node *root,
                                      struct arena *a);
 
-/* A text that comes in pieces, cut anywhere: masked as if it came in one. What may be the beginning
- * of a secret is held back, and nothing else. */
+/* Masks a text that comes in pieces, cut anywhere, as if it came in one. Holds back only text that
+ * may be the beginning of a secret. */
 struct secrets_stream {
     const struct secrets *secrets;
     struct buf rest;
-    size_t covered; /* bytes of the rest that a mask stands for already */
+    size_t covered; /* bytes of `rest` that a written mask already covers */
 };
 #define SECRETS_STREAM_INIT(of)                                                                    \
     {                                                                                              \
         .secrets = (of), .rest = BUF_INIT                                                          \
     }
 void secrets_feed(struct secrets_stream *stream, const char *s, size_t len, struct buf *out);
-void secrets_end(struct secrets_stream *stream, struct buf *out); /* it can be fed again */
+void secrets_end(struct secrets_stream *stream, struct buf *out); /* the stream can be used again */
 void secrets_stream_done(struct secrets_stream *stream);
 
 #endif

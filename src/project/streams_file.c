@@ -8,17 +8,17 @@ int streams_check_kind(const struct plan_file *pf, struct problems *ps)
 {
     if (pf->plan.kind == PLAN_BATCHES)
         return 0;
-    problem_error(ps, RULE_REQUIRED, pf->doc.root, "has no 'batches': streams are made of them");
+    problem_error(ps, RULE_REQUIRED, pf->doc.root, "has no 'batches', which streams are made of");
     return problem_hint(ps, "`anabranch run` runs plans of tasks");
 }
 
-/* Prompts may refer to what is written around the block that they are in. */
+/* Prompts may refer to the text around the block with the plan. */
 static char *describe_file(const struct plan_file *pf, const char *path)
 {
     autofree char *real = pf->doc.prose_lines ? realpath(path, NULL) : NULL;
     return real ? mem_printf(
-                      "These batches are from the plan in the file %s. Read there what you do "
-                      "not find here, and\ndo nothing of it but your batches.\n",
+                      "These batches come from the plan in the file %s. Read there what is missing "
+                      "here, but\ndo only your batches.\n",
                       real)
                 : NULL;
 }
@@ -52,7 +52,7 @@ int streams_file_divide(struct streams_file *sf, const struct streams_options *o
     return streams_init(&sf->streams, &pf->plan, &pf->graph, &pf->claims, opts, ps);
 }
 
-/* The texts that the streams are told, from their files where they have any. */
+/* Reads the prompts of the tasks, from their files if they have any. */
 static int read_prompts(const struct plan_file *pf, const char **prompts, struct arena *a,
                         struct problems *ps)
 {
@@ -67,7 +67,8 @@ static int read_prompts(const struct plan_file *pf, const char **prompts, struct
     return 0;
 }
 
-/* What is wrong with it has been said of the manifest, but for what only streams can have. */
+/* Problems of the manifest are reported already, so this reports only those that the streams add.
+ */
 static int build(struct streams_file *sf, struct arena *a, struct node *root, struct problems *ps)
 {
     autoproblems struct problems own;

@@ -20,7 +20,7 @@ def check_exit(engine, code, hits):
     allowed = {0, 1, 4} | ({3} if any(h.victim != 'engine' for h in hits) else set())
     for number in (getattr(signal, name) for h in hits if h.victim in ('engine', 'all') for name in h.signals):
         allowed |= {-number} if number == signal.SIGKILL else {-number, 128 + number}
-    if any(h.what == 'covered' for h in hits) and 'its folder cannot be found' in engine.said():
+    if any(h.what == 'covered' for h in hits) and 'cannot find its folder' in engine.said():
         allowed.add(2)  # it began in the cover, which was taken away
     want(code in allowed, f'exit code {code} of {engine.plan.name} after {hits}: {engine.said()}')
 

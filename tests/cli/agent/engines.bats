@@ -247,7 +247,7 @@ done
         run_apart anabranch "$command" plan.yaml
         assert_status 2
         [[ $stderr$output == *"plan.yaml:5:12: tasks[0].agent: 'codex' has no personas: leave out 'agent: reviewer'"* ]] || fail "not said where"
-        [[ $stderr$output == *"'aider' has no personas"*"the prompt can say what it is to be"* ]] || fail "no hint"
+        [[ $stderr$output == *"'aider' has no personas"*"describe the persona in the prompt"* ]] || fail "no hint"
     done
     [[ ! -e .git/anabranch && ! -e $CALLS/a-1.args ]] || fail "something was begun"
 }

@@ -346,7 +346,7 @@ END
     task a true 'writes: [loop1/x]'
     orchestra --dry-run
     assert_status 2
-    assert_error "ManifestError: plan.md:11:14: tasks[0].writes[0]: 'loop1/x' has symlinks that lead in a circle"
+    assert_error "ManifestError: plan.md:11:14: tasks[0].writes[0]: 'loop1/x' contains a symlink loop"
 }
 
 @test "test_manifest: what writes names needs no warning" {
