@@ -38,7 +38,7 @@ struct spent {
     double usd;
 };
 
-/* What a repair puts into the workspace before it resumes the agent's session; see
+/* Kinds of repair, by what we put into the workspace before we resume the agent's session; see
  * run/rework/repair.h. */
 enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
 
@@ -318,9 +318,9 @@ struct run {
     size_t jobs;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
-    struct parallel *parallel;               /* or NULL */
-    struct listener *listener;               /* or NULL */
-    bool steered_from_afar; /* an agent of another run tried to steer this one: recorded once */
+    struct parallel *parallel; /* or NULL */
+    struct listener *listener; /* or NULL */
+    bool steered_from_afar;    /* an agent of another run tried to steer this one: recorded once */
     struct warden warden;
     int lock;             /* lock that marks the run as alive, or -1 */
     bool gc_waits;        /* a running `git gc` holds git's gc lock */

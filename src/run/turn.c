@@ -103,8 +103,6 @@ void run_drain(struct run *run)
     run_wake(run);
 }
 
-/* --- signals ------------------------------------------------------------------------------ */
-
 /* The first signal asks agents to stop, the second kills them. */
 void run_stop(struct run *run, int signal)
 {

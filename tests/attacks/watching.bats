@@ -35,7 +35,7 @@ killed_run() {
     for how in --saved ''; do
         run_apart anabranch resume $how 3>&-
         assert_status 2
-        [[ $stderr == *"'$saved/plan.json' is not what the run wrote"* ]] || fail "resume $how"
+        [[ $stderr == *"'$saved/plan.json' is not as the run wrote it"* ]] || fail "resume $how"
     done
     sed -i 's/evil/touch/' "$saved/plan.json"
     touches never
@@ -49,7 +49,7 @@ killed_run() {
     sed -i 's/"version":1/"version":1,"engine_exe":"\/tmp\/evil"/' "$saved/run.json"
     run_apart anabranch resume 3>&-
     assert_status 2
-    [[ $stderr == *"'$saved/run.json' is not what the run wrote"* ]] || fail "it was resumed"
+    [[ $stderr == *"'$saved/run.json' is not as the run wrote it"* ]] || fail "it was resumed"
 }
 
 # --- saved work

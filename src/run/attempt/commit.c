@@ -97,8 +97,6 @@ bool attempt_check_paths(struct attempt *job, const struct buf *paths)
     return false;
 }
 
-/* --- how much it is ----------------------------------------------------------------------- */
-
 /* `git add` has been running for a while, and may never end. We measure the change while it runs.
  */
 static void on_add_timer(void *ctx)

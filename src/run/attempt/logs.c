@@ -55,8 +55,6 @@ static int copy_all(const struct secrets *secrets, int from, int to)
     return copy_rest(&stream, from, to);
 }
 
-/* --- copies for the user ------------------------------------------------------------------ */
-
 enum { COPIES = 2, MORE_MAX = 4 << 20 };
 
 struct log_copy {
@@ -161,8 +159,6 @@ void logs_end(struct attempt *job)
     if (job->copies)
         free_copies(job);
 }
-
-/* --- secrets ------------------------------------------------------------------------------ */
 
 /* True if the file contains a secret. Uses bounded memory. */
 static bool has_secret(const struct secrets *secrets, int fd)

@@ -27,8 +27,6 @@ static const struct path_entry *copy_entry(struct arena *a, const struct tree_en
     return kept;
 }
 
-/* --- reverts ------------------------------------------------------------------------------ */
-
 /* A change by others to a path. */
 struct change {
     const struct path_entry *start, *landed;
@@ -204,8 +202,6 @@ int own_work_reverts(const struct attempt *job, const struct commit_draft *draft
     return own->fork.len ? find_reverts(job, own->fork.s, tr->start, draft->tree.s, ret, err) : 0;
 }
 
-/* --- the commits -------------------------------------------------------------------------- */
-
 struct inspection {
     const struct attempt *job;
     struct arena arena;
@@ -338,8 +334,6 @@ int own_work_is_dirty(const struct attempt *job, const struct commit_draft *draf
     *ret_dirty = in.dirty;
     return 0;
 }
-
-/* --- the result --------------------------------------------------------------------------- */
 
 static void drop_others(struct buf *paths, const struct strv *differs)
 {

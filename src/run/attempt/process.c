@@ -186,8 +186,6 @@ bool process_lost_race(struct attempt *job, int exit_code)
     return git_is_race(words.s);
 }
 
-/* --- under guard -------------------------------------------------------------------------- */
-
 static void record_swept(struct attempt *job, const struct node *names, int64_t count)
 {
     struct arena a = {0};

@@ -109,8 +109,6 @@ void progress_tell(struct attempt *job, bool works)
     update_action(job);
 }
 
-/* --- the end ------------------------------------------------------------------------------ */
-
 static void put_text(struct arena *a, struct node *data, const char *key, struct attempt *job,
                      const struct buf *text)
 {

@@ -9,9 +9,7 @@
 
 enum { WORDS_MAX = 1 << 20 };
 
-/* --- the plan ----------------------------------------------------------------------------- */
-
-/* Prompts are read where they are: what is not committed is not in the clone. */
+/* Reads prompts from the original project: the clone lacks uncommitted files. */
 static void fix_prompts(struct plan_file *pf)
 {
     struct plan *plan = &pf->plan;
@@ -22,23 +20,23 @@ static void fix_prompts(struct plan_file *pf)
     }
 }
 
-static bool drop(struct plan_command *command)
+static bool remove_command(struct plan_command *command)
 {
     bool some = command->shell || command->argv.n;
     *command = (struct plan_command){0};
     return some;
 }
 
-/* Whether there were any. */
-static bool drop_commands(struct plan *plan)
+/* Removes the plan's commands. Returns true if there were any. */
+static bool remove_commands(struct plan *plan)
 {
     bool some = plan->commit_hooks;
     plan->commit_hooks = false;
-    some |= drop(&plan->setup);
-    some |= drop(&plan->teardown);
-    some |= drop(&plan->land_verify);
+    some |= remove_command(&plan->setup);
+    some |= remove_command(&plan->teardown);
+    some |= remove_command(&plan->land_verify);
     for (size_t i = 0; i < plan->task_count; i++)
-        some |= drop(&plan->tasks[i].verify);
+        some |= remove_command(&plan->tasks[i].verify);
     return some;
 }
 
@@ -46,12 +44,10 @@ static void adapt_plan(struct rehearsal *r, struct plan_file *pf, bool with_comm
 {
     fix_prompts(pf);
     pf->plan.notify = (struct notify_list){.said = true};
-    pf->plan.workspace_dir = NULL; /* it may be anywhere */
+    pf->plan.workspace_dir = NULL; /* it may be outside the clone */
     if (!with_commands)
-        r->commands_left_out = drop_commands(&pf->plan);
+        r->commands_left_out = remove_commands(&pf->plan);
 }
-
-/* --- the clone ---------------------------------------------------------------------------- */
 
 static int make_folder(char **ret, struct err *err)
 {
@@ -60,7 +56,7 @@ static int make_folder(char **ret, struct err *err)
     if (!mkdtemp(path))
         return err_sys(err, "make a folder like '%s'", path);
     *ret = realpath(path, NULL);
-    return *ret ? 0 : err_sys(err, "find '%s'", path);
+    return *ret ? 0 : err_sys(err, "resolve '%s'", path);
 }
 
 static int find_base(const struct plan_file *pf, const char *base, char **ret, struct err *err)
@@ -89,10 +85,10 @@ static int git_clone(const char *from, const char *to, struct err *err)
         return -1;
     if (status == 0)
         return 0;
-    return err_set(err, ERR_ENV, "the repository cannot be cloned: %s", errout.s);
+    return err_set(err, ERR_ENV, "cannot clone the repository: %s", errout.s);
 }
 
-/* Settings of the repository itself that change what is committed, merged or checked out. */
+/* True for settings of the repository that affect commits, merges or checkouts. */
 static bool is_wanted_setting(const char *key)
 {
     static const char *const prefixes[] = {
@@ -105,8 +101,7 @@ static bool is_wanted_setting(const char *key)
     return false;
 }
 
-/* The list is "key\nvalue", or "key" alone for one that is just there, each with a NUL behind it.
- */
+/* git lists "key\nvalue", or "key" alone for a setting without a value, each followed by a NUL. */
 static int copy_settings(const struct git_place *from, const struct git_place *to, struct err *err)
 {
     autobuf struct buf list = BUF_INIT;
@@ -124,8 +119,8 @@ static int copy_settings(const struct git_place *from, const struct git_place *t
     return 0;
 }
 
-/* The clone has the base branch alone, and HEAD on another one: nothing is ever checked out in it,
- * so the branch moves without a checkout having to follow. */
+/* Gives the clone only the base branch, with HEAD on another ref. Nothing is checked out, so no
+ * checkout has to follow when the branch moves. */
 static int set_base(const struct git_place *from, const struct git_place *to, const char *base,
                     struct err *err)
 {
@@ -148,7 +143,7 @@ static int make_clone(const struct plan_file *pf, const char *base, const char *
     return set_base(&from, &to, base, err);
 }
 
-/* Claims stay as they are: they are relative to the root, whichever that is. */
+/* Points the plan to the clone. Claims stay valid: they are relative to the root. */
 static int enter_clone(struct plan_file *pf, const char *dir, struct err *err)
 {
     const char *below = pf->project + strlen(pf->repo.root);

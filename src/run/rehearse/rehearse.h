@@ -1,6 +1,6 @@
 /*
- * A rehearsal: the whole plan, with `sim` in place of its agents, in a clone that is thrown away.
- * Nothing of the user's repository is touched, and nobody is notified.
+ * A rehearsal runs the whole plan in a temporary clone, with `sim` instead of its agents. It
+ * changes nothing in the user's repository and notifies nobody.
  */
 #ifndef RUN_REHEARSE_REHEARSE_H
 #define RUN_REHEARSE_REHEARSE_H
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 
 struct rehearsal {
-    char *dir;  /* the folder that all of it happens in; the clone, where there is one, is in it */
-    char *base; /* branch to land on; NULL without a repository */
-    bool commands_left_out; /* the plan has commands, and they are not run */
+    char *dir;              /* temporary folder; has the clone if there is a repository */
+    char *base;             /* branch to land on; NULL without a repository */
+    bool commands_left_out; /* the plan has commands that we do not run */
 };
 
-/* Makes the clone and points the plan to it: what it was is only to be released after this. base:
- * as in struct run_options. with_commands: the plan's own commands (setup, teardown, verify, hooks)
- * are kept in it. To be released in every case. */
+/* Creates the clone and points the plan to it: do not use the plan for anything else afterwards.
+ * base: as in struct run_options. with_commands: keep the plan's own commands (setup, teardown,
+ * verify, hooks). Release it in every case. */
 int rehearsal_open(struct rehearsal *r, struct plan_file *pf, const char *base, bool with_commands,
                    struct err *err);
 
-/* Removes the folder, unless it is to be kept. */
+/* Removes the folder, unless `keep`. */
 int rehearsal_close(struct rehearsal *r, bool keep, struct err *err);
 
 #endif

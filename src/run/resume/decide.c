@@ -33,8 +33,6 @@ const struct resume *run_resumed(const struct run *run)
     return run->resume;
 }
 
-/* --- what is there of a workspace --------------------------------------------------------- */
-
 void resume_workspace(const struct run *run, const char *id, const struct evidence_task *past,
                       struct workspace *ws)
 {
@@ -86,8 +84,6 @@ bool resume_was_restarted(const struct run *run, const struct evidence_task *pas
     autofree char *note = attempt_file_path(run->dir, past->row.id, past->row.attempts, "boot");
     return run->base && !rests && !boot_is_noted(note);
 }
-
-/* --- deciding ----------------------------------------------------------------------------- */
 
 /* Only the history proves a landing: it has the commit that was about to land, or the task's own.
  * The text of a commit proves nothing, as an agent can write it. */
@@ -341,8 +337,6 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
     r->nothing = !opts->task && is_all_done(run);
     return 0;
 }
-
-/* --- opening ------------------------------------------------------------------------------ */
 
 /* Finds the commit with everything landed: the run's tip, else the result branch for the user if
  * the base could not follow, else the base. */

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-/* --- the store ---------------------------------------------------------------------------- */
-
 struct loader {
     struct evidence *past;
     const char *run;
@@ -195,8 +193,6 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
     return store_each_event(store, l->run, 0, load_event, past, err);
 }
 
-/* --- git ---------------------------------------------------------------------------------- */
-
 char *evidence_branch(const char *pattern, const char *run, const char *task)
 {
     static const char place[] = "{id}";
@@ -291,8 +287,6 @@ static int read_history(struct evidence *past, const struct evidence_query *q, s
     }
     return 0;
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 int evidence_load(struct evidence *past, struct store *store, const struct evidence_query *query,
                   struct err *err)

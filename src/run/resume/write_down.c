@@ -22,8 +22,6 @@
 
 #include <string.h>
 
-/* --- what dead processes left ------------------------------------------------------------- */
-
 /* Removes locks. Those of the run's own refs belong to dead processes, as nobody else takes them.
  * Shared locks may belong to others: we remove only dead ones. */
 static int remove_locks(const struct run *run, struct err *err)
@@ -58,8 +56,6 @@ static int remove_half_workspaces(const struct run *run, struct err *err)
                : 0;
 }
 
-/* --- the tip ------------------------------------------------------------------------------ */
-
 /* Creates the ref of the tip, then deletes the result branch for the user, unless that has more
  * commits by now. */
 static int restore_tip(struct run *run, struct err *err)
@@ -77,8 +73,6 @@ static int restore_tip(struct run *run, struct err *err)
                ? -1
                : 0;
 }
-
-/* --- what is known of a task -------------------------------------------------------------- */
 
 void resume_set(char **slot, const char **shown, const char *value)
 {
@@ -177,8 +171,6 @@ static void load_task(struct run *run, uint32_t task)
     tr->status.branch = NULL;
 }
 
-/* --- what the plan has no more ------------------------------------------------------------ */
-
 static int save_dropped(struct run *run, const struct evidence_task *p, const struct workspace *ws,
                         struct err *err)
 {
@@ -232,8 +224,6 @@ static int drop_task(struct run *run, const struct evidence_task *p, struct err 
     workspace_done(&ws);
     return rc ? rc : store_drop_task(run->store, run->id, p->row.id, err);
 }
-
-/* --- beginning ---------------------------------------------------------------------------- */
 
 static int record_tasks(struct run *run, struct err *err)
 {

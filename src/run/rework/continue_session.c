@@ -26,8 +26,6 @@ bool continue_session_is_half(const struct run *run, const struct evidence_task 
     return tree && !resume_is_whole(run, past);
 }
 
-/* --- what it begins with ------------------------------------------------------------------ */
-
 /* Finds the newest salvaged commit of the last attempt. */
 static int find_salvage(const struct run *run, const struct evidence_task *past, struct buf *ret,
                         struct err *err)
@@ -94,8 +92,6 @@ static bool save_leftovers(struct attempt *job, const struct continue_session *t
     return !moves || !branch_commit || t->safe || attempt_salvage_commit(job, branch_commit);
 }
 
-/* --- what is said ------------------------------------------------------------------------- */
-
 static void add_retry_message(const struct task_run *tr, struct buf *out)
 {
     const struct task_status *s = &tr->status;
@@ -125,8 +121,6 @@ int continue_session_keep_words(const struct run *run, uint32_t task, int attemp
         attempt_file_path(run->dir, run->pf->plan.tasks[task].id, attempt, "feedback");
     return file_replace_private(path, words, strlen(words), err);
 }
-
-/* --- going -------------------------------------------------------------------------------- */
 
 int continue_session_find(struct run *run, uint32_t task, struct continue_session *t,
                           struct err *err)

@@ -11,8 +11,6 @@
 
 #include <string.h>
 
-/* --- deciding ----------------------------------------------------------------------------- */
-
 /* Finds the session of the last attempt; NULL if its engine cannot resume it. */
 static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
@@ -118,8 +116,6 @@ int resume_one_decide(struct run *run, const struct resume_options *opts, struct
     r->wanted = run->opts.wanted = wanted;
     return 0;
 }
-
-/* --- going -------------------------------------------------------------------------------- */
 
 void resume_one_go(struct run *run, uint32_t task)
 {

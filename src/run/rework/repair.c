@@ -23,8 +23,6 @@ const char *const repair_words[REPAIR_COUNT_] = {
     [REPAIR_CONFLICT] = "conflict",
 };
 
-/* --- deciding ----------------------------------------------------------------------------- */
-
 /* If an engine that died ran the attempt, we find the session only in its output. */
 static bool find_session(struct attempt *job)
 {
@@ -145,8 +143,6 @@ void repair_wait(struct attempt *job)
     attempt_free(job);
     task_retry_later(run, task, 0);
 }
-
-/* --- the workspace ------------------------------------------------------------------------ */
 
 /* Removes untracked files. Everything from the agent is committed, so these came from the
  * verification. */
@@ -387,8 +383,6 @@ void repair_make_again(struct attempt *job)
     else
         prepare_again(job, on_made_again);
 }
-
-/* --- what became of a conflict ------------------------------------------------------------ */
 
 static void add_path(struct buf *out, const char *path)
 {

@@ -19,8 +19,6 @@ static const char *id_of(const struct run *run, uint32_t task)
     return run->pf->plan.tasks[task].id;
 }
 
-/* --- whether it can be -------------------------------------------------------------------- */
-
 static int refuse_unfinished(const struct run *run, uint32_t task, struct err *err)
 {
     const struct task_run *tr = &run->tasks[task];
@@ -79,8 +77,6 @@ static int check_retry(const struct run *run, uint32_t task, struct err *err)
                        id);
     return 0;
 }
-
-/* --- what is known of it ------------------------------------------------------------------ */
 
 /* The evidence that a resume would find in the store and in git. */
 struct known {
@@ -148,8 +144,6 @@ static void recall_feedback(struct run *run, uint32_t task)
     free(tr->feedback);
     tr->feedback = some ? buf_steal(&text) : NULL;
 }
-
-/* --- taking it up ------------------------------------------------------------------------- */
 
 /* Resets the retry counts. The next attempt starts at the run's tip. */
 static void reset_counts(struct run *run, uint32_t task)
@@ -256,8 +250,6 @@ int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, 
     return 0;
 }
 
-/* --- what is said ------------------------------------------------------------------------- */
-
 static void record_said(struct run *run, uint32_t task, const char *words)
 {
     struct arena a = {0};
@@ -349,8 +341,6 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
                    "'anabranch retry' starts it again",
                    id_of(run, task));
 }
-
-/* --- behind an attempt -------------------------------------------------------------------- */
 
 void request_pass_on(struct attempt *job)
 {

@@ -12,8 +12,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static struct event event_of(const struct run *run, enum event_kind kind, int64_t task,
-                             const struct node *data)
+static struct event make_event(const struct run *run, enum event_kind kind, int64_t task,
+                               const struct node *data)
 {
     struct event ev = {.time = clock_wall(), .kind = kind, .run = run->id, .data = data};
     if (task >= 0) {
@@ -41,7 +41,7 @@ static int write_event(struct run *run, struct event *ev, struct err *err)
     return rc;
 }
 
-static void tell(struct run *run, const struct event *ev)
+static void notify_observers(struct run *run, const struct event *ev)
 {
     for (size_t i = 0; i < run->observers.n; i++)
         run->observers.v[i].fn(run->observers.v[i].ctx, ev);
@@ -50,11 +50,11 @@ static void tell(struct run *run, const struct event *ev)
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
 {
     struct arena a = {0};
-    struct event ev = event_of(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
+    struct event ev = make_event(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
     if (write_event(run, &ev, &err))
         run_fail(run, &err);
-    tell(run, &ev); /* also where it could not be written: why the run ends is to be seen */
+    notify_observers(run, &ev); /* even if the write failed: observers must see why the run ends */
     arena_done(&a);
 }
 
@@ -105,7 +105,7 @@ void record_task(struct run *run, uint32_t task)
         run_fail(run, &err);
 }
 
-/* A group is written to its end, whatever becomes of its parts: it then counts as a whole. */
+/* Always ends the transaction: if a write in it fails, the store discards all of it. */
 static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
 {
     bool outer = store_in_group(run->store);
@@ -134,11 +134,11 @@ void record_end_of_group(struct run *run)
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
 {
     struct arena a = {0};
-    struct event ev = event_of(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
+    struct event ev = make_event(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
     if (write_group(run, task, &ev, &err))
         run_fail(run, &err);
-    tell(run, &ev);
+    notify_observers(run, &ev);
     arena_done(&a);
 }
 
@@ -195,12 +195,12 @@ int record_begin(struct run *run, struct err *err)
 
 int record_end(struct run *run, const char *state, int exit_code, struct err *err)
 {
-    struct event ev = event_of(run, EV_RUN_FINISHED, -1, NULL);
+    struct event ev = make_event(run, EV_RUN_FINISHED, -1, NULL);
     int rc = store_begin(run->store, err);
     if (rc == 0) {
         rc = write_run(run, state, exit_code, err) || write_event(run, &ev, err) ? -1 : 0;
         rc = store_commit(run->store, rc ? NULL : err) ? -1 : rc;
     }
-    tell(run, &ev);
+    notify_observers(run, &ev);
     return rc;
 }

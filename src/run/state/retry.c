@@ -5,10 +5,10 @@
 #include <sys/random.h>
 
 enum { DELAY_MAX = 5 * 60 * 1000 };
-enum { REVERT_RETRIES = 1 }; /* of work that would undo others' */
-enum { REPAIRS = 2 }; /* of a conflict, where the plan wants them and does not say how many */
+enum { REVERT_RETRIES = 1 }; /* for work that would undo that of others */
+enum { REPAIRS = 2 };        /* of a conflict, if the plan asks for repairs without a number */
 
-/* Where the plan does not say: what goes away by itself is tried again, the rest is not. */
+/* Defaults: retry failures that go away by themselves, and no others. */
 static const struct {
     int times;
     int64_t delay; /* ms before the first retry; doubles each time */
@@ -19,7 +19,7 @@ static const struct {
     [FAILURE_VERIFY] = {1, 0},
 };
 
-/* A quarter more or less, so that tasks that failed together do not come back together. */
+/* Adds or subtracts up to a quarter, so that tasks that failed together do not retry together. */
 int64_t retry_jitter(int64_t ms)
 {
     uint32_t random = 0;

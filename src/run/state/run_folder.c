@@ -19,29 +19,27 @@
 
 enum { VERSION = 1, RUN_MAX = 16 << 20, PLAN_MAX = 1 << 30 };
 
-/* --- the plan ----------------------------------------------------------------------------- */
-
-/* Whether a text can be a plan's own: a string that is not blank. */
-static bool can_be_said(const struct buf *text)
+/* True if a plan can contain the text: valid and not blank. */
+static bool is_valid_prompt(const struct buf *text)
 {
     return text_valid(text->s, text->len) == text->len && strlen(text->s) == text->len &&
            text->s[strspn(text->s, " \t\r\n")];
 }
 
-/* Puts a prompt that is in a file in the place of the file's name. */
-static void take_in_prompt(const struct plan_file *pf, const struct task *t, struct node *node,
-                           struct arena *a)
+/* Replaces the name of a prompt file by its text. */
+static void inline_prompt(const struct plan_file *pf, const struct task *t, struct node *node,
+                          struct arena *a)
 {
     autobuf struct buf text = BUF_INIT;
     struct node *file = node_get(node, "prompt_file");
-    if (!file || plan_file_prompt(pf, t, &text, NULL) || !can_be_said(&text))
+    if (!file || plan_file_prompt(pf, t, &text, NULL) || !is_valid_prompt(&text))
         return;
     node_unlink(node, file);
     node_put_string(a, node, "prompt", text.s);
 }
 
-/* Whether the values of secrets can be had again from where the plan is. */
-static bool hides(const struct run *run)
+/* True if we can read the values of secrets again from the plan's file. */
+static bool can_hide_secrets(const struct run *run)
 {
     return !run->opts.derived && strcmp(run->plan_path, "-") != 0;
 }
@@ -51,11 +49,11 @@ static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
     struct arena a = {0};
     struct node *map = plan_encode(&pf->plan, &a), *cwd = node_get(map, "cwd");
     const struct task *t = pf->plan.tasks;
-    if (cwd) /* it was relative to where the plan was */
+    if (cwd) /* it was relative to the plan's folder */
         node_unlink(map, cwd);
     node_put_string(&a, map, "cwd", pf->project);
     node_each (node, node_get(map, "tasks")) {
-        take_in_prompt(pf, t, node, &a);
+        inline_prompt(pf, t, node, &a);
         if (!hide)
             plan_reveal(t, node);
         t++;
@@ -81,7 +79,7 @@ static void write_task(const struct plan_file *pf, uint32_t task, const char *wi
     struct arena a = {0};
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
-    take_in_prompt(pf, t, node, &a);
+    inline_prompt(pf, t, node, &a);
     for (size_t i = 0; i < ARRAY_LEN(how); i++)
         drop_member(node, how[i]);
     if (without)
@@ -100,10 +98,8 @@ void run_folder_task_request(const struct plan_file *pf, uint32_t task, struct b
     write_task(pf, task, "verify", out);
 }
 
-/* --- the run ------------------------------------------------------------------------------ */
-
-/* A path that is still right in another folder; NULL where there is none. */
-static const char *absolute(const char *path, struct arena *a)
+/* Makes a path absolute; NULL for no path or "-". */
+static const char *make_absolute(const char *path, struct arena *a)
 {
     char cwd[PATH_MAX];
     if (!path || strcmp(path, "-") == 0)
@@ -111,13 +107,13 @@ static const char *absolute(const char *path, struct arena *a)
     return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? path : arena_printf(a, "%s/%s", cwd, path);
 }
 
-/* One that is looked up on PATH stays as it is. */
-static const char *program(const char *name, struct arena *a)
+/* A name without a slash stays as it is: the shell looks it up on PATH. */
+static const char *make_program_absolute(const char *name, struct arena *a)
 {
-    return name && strchr(name, '/') ? absolute(name, a) : name;
+    return name && strchr(name, '/') ? make_absolute(name, a) : name;
 }
 
-/* What the file says now can then be held against what it said. */
+/* Saves a digest of the plan's file, to detect later changes. */
 static void put_digest(const struct run *run, struct node *map, struct arena *a)
 {
     autobuf struct buf text = BUF_INIT;
@@ -149,11 +145,11 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     const struct run_options *o = &run->opts;
     node_put_int(a, map, "workers", (int64_t)o->workers);
     node_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
-    node_put_string(a, map, "engine_exe", program(o->engine_exe, a));
+    node_put_string(a, map, "engine_exe", make_program_absolute(o->engine_exe, a));
     node_put_int(a, map, "timeout_ms", o->timeout);
     node_put_bool(a, map, "no_wait", o->no_wait);
     node_put_bool(a, map, "keep", o->keep);
-    node_put_string(a, map, "log_dir", absolute(o->log_dir, a));
+    node_put_string(a, map, "log_dir", make_absolute(o->log_dir, a));
     node_put_bool(a, map, "no_log", o->no_log);
     node_put_string(a, map, "branch", o->branch);
     if (o->streams)
@@ -173,7 +169,7 @@ static void put_run(const struct run *run, bool hide, struct buf *out)
     node_put_string(&a, map, "run", run->id);
     node_put_string(&a, map, "plan", run->plan_path);
     node_put_string(&a, map, "plan_file",
-                    run->plan_file ? run->plan_file : absolute(run->plan_path, &a));
+                    run->plan_file ? run->plan_file : make_absolute(run->plan_path, &a));
     node_put_string(&a, map, "plan_dir", run->pf->dir);
     node_put_int(&a, map, "vocabulary", run->pf->plan.kind);
     node_put_string(&a, map, "base", run->base);
@@ -187,9 +183,7 @@ static void put_run(const struct run *run, bool hide, struct buf *out)
     arena_done(&a);
 }
 
-/* --- the seal ----------------------------------------------------------------------------- */
-
-/* " plan:DIGEST", so that each file may be of another time. */
+/* Adds " plan:DIGEST". Each file has its own digest, as they may be written at different times. */
 static void add_digest(const char *file, const struct buf *content, struct buf *out)
 {
     char digest[HASH_SHA256_DIGITS + 1];
@@ -197,9 +191,10 @@ static void add_digest(const char *file, const struct buf *content, struct buf *
     buf_addf(out, " %s:%s", file, digest);
 }
 
-/* Until both files are written, those that are there now count as well: we may die in between. */
-static int announce(struct store *store, const char *run, const struct buf *digests,
-                    struct err *err)
+/* Adds the new digests to the old ones: if we die before both files are written, the old ones must
+ * still be valid. */
+static int add_digests(struct store *store, const char *run, const struct buf *digests,
+                       struct err *err)
 {
     autobuf struct buf all = BUF_INIT;
     if (store_get_seal(store, run, &all, err))
@@ -217,7 +212,7 @@ static int write_both(const struct run *run, bool hide, struct err *err)
     put_run(run, hide, &text);
     add_digest("plan", &plan, &digests);
     add_digest("run", &text, &digests);
-    return announce(run->store, run->id, &digests, err) ||
+    return add_digests(run->store, run->id, &digests, err) ||
                    file_replace_private(plan_path, plan.s, plan.len, err) ||
                    file_replace_private(run_path, text.s, text.len, err) ||
                    store_put_seal(run->store, run->id, digests.s, err)
@@ -235,10 +230,11 @@ static int check_file(const char *dir, const char *file, size_t max, const char 
     add_digest(file, &content, &digest);
     if (strstr(known, digest.s))
         return 0;
-    return err_set(err, ERR_INPUT,
-                   "'%s' is not what the run wrote: another program, such as an agent, has changed "
-                   "it; run the plan's file again",
-                   path);
+    return err_set(
+        err, ERR_INPUT,
+        "'%s' is not as the run wrote it: another program, such as an agent, has changed "
+        "it; run the plan's file again",
+        path);
 }
 
 int run_folder_check(struct store *store, const char *run, const char *dir, struct err *err)
@@ -246,7 +242,7 @@ int run_folder_check(struct store *store, const char *run, const char *dir, stru
     autobuf struct buf digests = BUF_INIT;
     if (store_get_seal(store, run, &digests, err))
         return -1;
-    if (!digests.len) /* an older program began it */
+    if (!digests.len) /* an older version started the run */
         return 0;
     return check_file(dir, "run", RUN_MAX, digests.s, err) ||
                    check_file(dir, "plan", PLAN_MAX, digests.s, err)
@@ -256,25 +252,23 @@ int run_folder_check(struct store *store, const char *run, const char *dir, stru
 
 int run_folder_write(const struct run *run, struct err *err)
 {
-    return write_both(run, hides(run), err);
+    return write_both(run, can_hide_secrets(run), err);
 }
 
 int run_folder_forget(const struct run *run, struct err *err)
 {
-    return hides(run) ? 0 : write_both(run, true, err);
+    return can_hide_secrets(run) ? 0 : write_both(run, true, err);
 }
 
 void run_folder_remove(const char *dir)
 {
     autofree char *plan_path = mem_printf("%s/plan.json", dir);
     autofree char *run_path = mem_printf("%s/run.json", dir);
-    (void)unlink(plan_path); /* not being there is as good */
+    (void)unlink(plan_path); /* fails if it does not exist */
     (void)unlink(run_path);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
-static enum engine engine_of(const char *name)
+static enum engine parse_engine(const char *name)
 {
     for (int i = 1; name && engine_words[i]; i++) {
         if (strcmp(name, engine_words[i]) == 0)
@@ -283,7 +277,7 @@ static enum engine engine_of(const char *name)
     return ENGINE_UNSET;
 }
 
-static void take_logger(struct run_folder *saved, const struct node *list)
+static void load_logger(struct run_folder *saved, const struct node *list)
 {
     if (!list || list->kind != NODE_LIST || !list->n)
         return;
@@ -292,13 +286,13 @@ static void take_logger(struct run_folder *saved, const struct node *list)
     saved->options.logger = (const char *const *)saved->logger.v;
 }
 
-static void take_options(struct run_folder *saved, const struct node *map)
+static void load_options(struct run_folder *saved, const struct node *map)
 {
     const struct node *only = node_get(map, "only");
     saved->options = (struct run_options){
         .workers = (size_t)node_new_int(map, "workers", 0),
         .base = saved->base,
-        .engine = engine_of(node_new_string(map, "engine", NULL)),
+        .engine = parse_engine(node_new_string(map, "engine", NULL)),
         .engine_exe = node_new_string(map, "engine_exe", NULL),
         .timeout = node_new_int(map, "timeout_ms", 0),
         .no_wait = build_is_true(map, "no_wait"),
@@ -313,14 +307,14 @@ static void take_options(struct run_folder *saved, const struct node *map)
         .branch = node_new_string(map, "branch", NULL),
         .merge_subject = node_new_string(map, "merge_subject", NULL),
     };
-    take_logger(saved, node_get(map, "logger"));
+    load_logger(saved, node_get(map, "logger"));
     if (only && only->kind == NODE_LIST) {
         node_each (id, only)
             strv_push(&saved->only, id->kind == NODE_STRING ? id->text : "");
     }
 }
 
-static void take_run(struct run_folder *saved, const struct node *map)
+static void load_run(struct run_folder *saved, const struct node *map)
 {
     saved->run = node_new_string(map, "run", "");
     saved->plan = node_new_string(map, "plan", "-");
@@ -333,7 +327,7 @@ static void take_run(struct run_folder *saved, const struct node *map)
     saved->dropin = node_new_string(map, "dropin", NULL);
     saved->digest = node_new_string(map, "plan_digest", NULL);
     saved->hides = build_is_true(map, "hides_secrets");
-    take_options(saved, map);
+    load_options(saved, map);
 }
 
 int run_folder_load(struct run_folder *saved, const char *dir, struct err *err)
@@ -346,13 +340,13 @@ int run_folder_load(struct run_folder *saved, const char *dir, struct err *err)
     *saved = (struct run_folder){0};
     problems_init(&ps, path);
     if (file_read(path, RUN_MAX, &text, &why))
-        return err_set(err, ERR_INPUT, "nothing is kept that it could go on from: %s", why.msg);
+        return err_set(err, ERR_INPUT, "no saved files to resume from: %s", why.msg);
     if (doc_parse(&saved->doc, NULL, text.s, text.len, &opts, &ps) ||
         saved->doc.root->kind != NODE_MAP)
         return err_set(err, ERR_INPUT, "'%s' is damaged", path);
     if (node_new_int(saved->doc.root, "version", 0) != VERSION)
         return err_set(err, ERR_INPUT, "'%s' was written by another version of this program", path);
-    take_run(saved, saved->doc.root);
+    load_run(saved, saved->doc.root);
     return 0;
 }
 
@@ -371,7 +365,7 @@ int run_folder_plan(const struct run_folder *saved, const char *dir, struct plan
     return plan_file_reopen(pf, path, &origin, ps);
 }
 
-static bool has_hidden(const struct plan *plan)
+static bool has_hidden_secrets(const struct plan *plan)
 {
     for (size_t t = 0; t < plan->task_count; t++) {
         for (size_t i = 0; i < plan->tasks[t].env.n; i++) {
@@ -390,20 +384,22 @@ int run_folder_recall(const struct run_folder *saved, const struct doc_options *
     struct plan from = {0};
     struct doc doc;
     const struct task *t = NULL;
-    if (!saved->hides || !has_hidden(plan))
+    if (!saved->hides || !has_hidden_secrets(plan))
         return 0;
     problems_init(&ps, path);
     if (doc_load(&doc, path, opts, &ps) == 0)
-        (void)plan_decode(&from, doc.root, &doc.arena, &ps); /* what is found is enough */
+        (void)plan_decode(&from, doc.root, &doc.arena,
+                          &ps); /* the part that it could decode is enough */
     const struct env_var *lost = plan_recall(plan, &from, &t);
     plan_done(&from);
     doc_done(&doc);
     if (!lost)
         return 0;
-    return err_set(err, ERR_INPUT,
-                   "the value of '%s', a secret of task '%s', is not kept with the run, and is not "
-                   "in '%s' any more",
-                   lost->name, t->id, path);
+    return err_set(
+        err, ERR_INPUT,
+        "the run does not keep the value of '%s', a secret of task '%s', and '%s' does not "
+        "have it any more",
+        lost->name, t->id, path);
 }
 
 void run_folder_secrets(const char *dir, struct secrets *ret)
@@ -417,7 +413,7 @@ void run_folder_secrets(const char *dir, struct secrets *ret)
     problems_init(&ps, path);
     if (run_folder_load(&saved, dir, NULL) == 0 && doc_load(&doc, path, &json, &ps) == 0 &&
         plan_decode_encoded(&plan, doc.root, saved.kind, &ps) == 0)
-        (void)run_folder_recall(&saved, &any, &plan, NULL); /* those that are known are masked */
+        (void)run_folder_recall(&saved, &any, &plan, NULL); /* we mask those that we know */
     secrets_collect(ret, &plan);
     plan_done(&plan);
     doc_done(&doc);
@@ -436,7 +432,8 @@ int run_folder_lock_after(const char *dir, const struct proc_id *engine, int *re
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     int64_t end = clock_mono() + PATIENCE_MS;
     for (;; (void)nanosleep(&pause, NULL)) {
-        bool lives = proc_table_lives(engine); /* before the look: nobody takes it over unseen */
+        bool lives = proc_table_lives(
+            engine); /* check before the lock: then no other engine takes over unnoticed */
         if (run_folder_lock(dir, ret_fd, err))
             return -1;
         if (*ret_fd >= 0 || lives || clock_mono() >= end)

@@ -1,5 +1,5 @@
 /*
- * What others can see of a run.
+ * The public state of a run.
  */
 #include "run/run_private.h"
 
@@ -82,7 +82,7 @@ struct task_status run_task(const struct run *run, uint32_t task)
     return run->tasks[task].status;
 }
 
-static int exit_code(const struct run_result *r)
+static int compute_exit_code(const struct run_result *r)
 {
     if (r->signal)
         return 128 + r->signal;
@@ -91,21 +91,21 @@ static int exit_code(const struct run_result *r)
     return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
 }
 
-static bool is_cut_off(const struct run *run)
+static bool ended_early(const struct run *run)
 {
     return run_is_draining(run) && run->sched.left > 0;
 }
 
 bool run_is_unfinished(const struct run *run)
 {
-    bool left = is_cut_off(run);
+    bool left = ended_early(run);
     for (size_t i = 0; run->resume && run->resume->one && i < run->pf->plan.task_count; i++)
         left = left || (run->resume->tasks[i].past && run->tasks[i].status.state < TASK_LANDED);
     return left;
 }
 
-/* Of the tasks that are wanted, or of all that there are. */
-static struct run_result count(const struct run *run, bool all)
+/* Counts the results of the selected tasks, or of all tasks. */
+static struct run_result count_results(const struct run *run, bool all)
 {
     struct run_result r = {.signal = run->signal,
                            .result = run->result,
@@ -142,18 +142,18 @@ static struct run_result count(const struct run *run, bool all)
             break;
         }
     }
-    r.exit_code = exit_code(&r);
-    if (r.exit_code == 0 && (all ? run_is_unfinished(run) : is_cut_off(run)))
+    r.exit_code = compute_exit_code(&r);
+    if (r.exit_code == 0 && (all ? run_is_unfinished(run) : ended_early(run)))
         r.exit_code = RUN_EXIT_TASK;
     return r;
 }
 
 struct run_result run_result(const struct run *run)
 {
-    return count(run, false);
+    return count_results(run, false);
 }
 
 struct run_result run_whole_result(const struct run *run)
 {
-    return count(run, true);
+    return count_results(run, true);
 }

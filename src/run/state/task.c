@@ -1,5 +1,5 @@
 /*
- * What happens to tasks: their states, and what these mean for others.
+ * Changes the state of tasks, and of the tasks that depend on them.
  */
 #include "run/run_private.h"
 
@@ -32,7 +32,7 @@ void task_set_state(struct run *run, uint32_t task, enum task_state state)
     record_task(run, task);
 }
 
-static void set_skipped(struct run *run, uint32_t task, char *reason)
+static void record_skipped(struct run *run, uint32_t task, char *reason)
 {
     struct task_run *tr = &run->tasks[task];
     struct arena a = {0};
@@ -56,13 +56,13 @@ void task_ended(struct run *run, uint32_t task)
     else
         sched_fail(&run->sched, task, &skipped);
     for (size_t i = 0; i < skipped.tasks.n; i++)
-        set_skipped(run, skipped.tasks.v[i],
-                    mem_printf("needs '%s'", run->pf->plan.tasks[task].id));
+        record_skipped(run, skipped.tasks.v[i],
+                       mem_printf("needs '%s'", run->pf->plan.tasks[task].id));
     vec_done(&skipped.tasks);
     run_wake(run);
 }
 
-static void set_unskipped(struct run *run, uint32_t task)
+static void record_unskipped(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     free(tr->reason);
@@ -78,7 +78,7 @@ size_t task_take_back(struct run *run, uint32_t task)
     struct sched_list freed = {0};
     sched_take_back(&run->sched, task, &freed);
     for (size_t i = 0; i < freed.tasks.n; i++)
-        set_unskipped(run, freed.tasks.v[i]);
+        record_unskipped(run, freed.tasks.v[i]);
     size_t n = freed.tasks.n;
     vec_done(&freed.tasks);
     return n;
@@ -90,7 +90,7 @@ void task_skip(struct run *run, uint32_t task, const char *reason)
     watch_free(tr->retry);
     tr->retry = NULL;
     tr->parked = false;
-    set_skipped(run, task, mem_str(reason));
+    record_skipped(run, task, mem_str(reason));
     task_ended(run, task);
 }
 
@@ -102,7 +102,7 @@ void task_end(struct run *run, uint32_t task, enum task_state state)
     task_ended(run, task);
 }
 
-static void on_retry(void *ctx)
+static void on_retry_timer(void *ctx)
 {
     struct task_run *tr = ctx;
     struct run *run = tr->run;
@@ -120,5 +120,5 @@ void task_retry_later(struct run *run, uint32_t task, int64_t delay)
     tr->run = run;
     sched_set_aside(&run->sched, task);
     task_set_state(run, task, TASK_WAITING);
-    tr->retry = loop_timer(run->loop, delay, on_retry, tr);
+    tr->retry = loop_timer(run->loop, delay, on_retry_timer, tr);
 }

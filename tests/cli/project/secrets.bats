@@ -105,7 +105,7 @@ END
     mv plan.yaml elsewhere.yaml
     run_apart anabranch resume --saved 3>&-
     assert_status 2
-    [[ $stderr == *"the value of 'A', a secret of task 'a', is not kept with the run"* ]] || fail
+    [[ $stderr == *"the run does not keep the value of 'A', a secret of task 'a'"* ]] || fail
     mv elsewhere.yaml plan.yaml
     run_apart anabranch resume --saved 3>&-
     assert_status 0
