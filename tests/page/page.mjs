@@ -264,7 +264,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await tab.reload(); // what was told before is known, and the tab may still steer
     await until('it can go on', async () => await head.getByRole('button', {name: 'Continue'}).isVisible());
     await head.getByRole('button', {name: 'One agent more'}).click();
-    await hears(/up to 9 agents .* where it was 8/);
+    await hears(/up to 9 agents .*before: 8/);
     await until('how many', async () => /Workers: 9/.test(await head.textContent()));
     await head.getByRole('button', {name: 'Continue'}).click();
     await hears(/goes on/);

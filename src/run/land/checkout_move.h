@@ -72,8 +72,8 @@ bool checkout_move_may_have_begun(const struct run *run);
  * sense. */
 bool checkout_move_mend(struct run *run);
 
-/* git reads the index before it locks it. What someone committed in between has then left the
- * index, though HEAD, which is at `now`, has it. Restores these entries. */
+/* git reads the index before it locks it. So a commit that someone made in between leaves the
+ * index again, though HEAD, which is at `now`, has it. Restores its index entries. */
 void checkout_move_keep(struct run *run, const char *now);
 
 #endif

@@ -6,11 +6,11 @@
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
 
-/* Of a hundred. */
-enum { WARNS_AT = 80 };
+/* In percent. */
+enum { WARN_PERCENT = 80 };
 
-/* As its agent says, or else as the plan does; or NULL. */
-static const char *model_of(const struct attempt *job)
+/* The model that the agent reported, or else that of the plan; or NULL. */
+static const char *find_model(const struct attempt *job)
 {
     const struct task *t = task_of(job);
     if (job->report.model.len)
@@ -18,9 +18,9 @@ static const char *model_of(const struct attempt *job)
     return job->run->tasks[job->task].falls_back ? t->fallback.model : t->model;
 }
 
-/* What an attempt has cost so far: as its engine says, or else by the tables of prices, of which
- * *ret_date is then that of the one that was used. Below 0: nobody knows. */
-static double cost_of(const struct attempt *job, const char **ret_date)
+/* The cost of an attempt so far: as its engine reports, or else by the price tables; *ret_date
+ * is then the date of the table that we used. Negative: unknown. */
+static double calculate_cost(const struct attempt *job, const char **ret_date)
 {
     const struct agent_report *r = &job->report;
     struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
@@ -28,17 +28,18 @@ static double cost_of(const struct attempt *job, const char **ret_date)
     *ret_date = NULL;
     if (r->usd >= 0 || !any)
         return r->usd;
-    return config_reckon(&job->run->config.config, model_of(job), &used, ret_date);
+    return config_reckon(&job->run->config.config, find_model(job), &used, ret_date);
 }
 
-/* Reports count within an attempt, the task and the run over all of them. What is put into a cache
- * was read by the model like the rest. False: nothing new. */
-static bool add_up(struct attempt *job)
+/* Adds new usage to the totals: reports count within an attempt, the task and the run count over
+ * all attempts. Tokens written to a cache count, because the model read them. Returns false if
+ * nothing is new. */
+static bool add_usage(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct task_status *s = &task_run(job)->status;
     const char *date;
-    double usd = cost_of(job, &date);
+    double usd = calculate_cost(job, &date);
     struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
                         usd < 0 ? 0 : usd};
     struct spent was = job->told;
@@ -56,18 +57,18 @@ static bool add_up(struct attempt *job)
     return true;
 }
 
-static void put(struct attempt *job)
+static void store_usage(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct run *run = job->run;
     struct err err = {0};
     const char *date;
-    double usd = cost_of(job, &date);
+    double usd = calculate_cost(job, &date);
     struct store_spending s = {
         .run = run->id,
         .task = task_of(job)->id,
         .engine = run_engine_name(run, job->task),
-        .model = model_of(job),
+        .model = find_model(job),
         .attempt = task_run(job)->status.attempts,
         .time = clock_wall(),
         .tokens_in = r->tokens_in,
@@ -81,7 +82,7 @@ static void put(struct attempt *job)
         run_fail(run, &err);
 }
 
-static void tell_usage(struct attempt *job)
+static void record_usage(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct arena a = {0};
@@ -93,7 +94,7 @@ static void tell_usage(struct attempt *job)
         node_put_int(&a, data, "cache_made", r->cache_made);
     }
     const char *date;
-    double usd = cost_of(job, &date);
+    double usd = calculate_cost(job, &date);
     if (usd >= 0)
         node_put_real(&a, data, "usd", usd);
     node_put_string(&a, data, "prices", date);
@@ -101,7 +102,7 @@ static void tell_usage(struct attempt *job)
     arena_done(&a);
 }
 
-/* What was used of a budget, and by whom. */
+/* The usage of a budget. */
 struct use {
     const struct budget *budget;
     int64_t tokens;
@@ -109,7 +110,7 @@ struct use {
     int64_t task; /* -1: the run */
 };
 
-static struct use use_of_task(const struct run *run, uint32_t task)
+static struct use get_task_use(const struct run *run, uint32_t task)
 {
     const struct task_status *s = &run->tasks[task].status;
     return (struct use){.budget = &run->tasks[task].budget,
@@ -118,12 +119,12 @@ static struct use use_of_task(const struct run *run, uint32_t task)
                         .task = task};
 }
 
-static struct use use_of_run(const struct run *run)
+static struct use get_run_use(const struct run *run)
 {
     return (struct use){.budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
 }
 
-static bool reaches(const struct use *u, int percent)
+static bool reaches_percent(const struct use *u, int percent)
 {
     double share = percent / 100.0;
     return (u->budget->tokens != PLAN_UNSET &&
@@ -132,9 +133,9 @@ static bool reaches(const struct use *u, int percent)
 }
 
 /* "12k tokens of 10k" or "$3.10 of $3.00". */
-static void describe(const struct use *u, struct buf *out)
+static void describe_use(const struct use *u, struct buf *out)
 {
-    bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARNS_AT / 100.0;
+    bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARN_PERCENT / 100.0;
     if (money) {
         buf_addf(out, "$%.2f of $%.2f", u->usd, u->budget->usd);
         return;
@@ -144,12 +145,12 @@ static void describe(const struct use *u, struct buf *out)
     text_format_count(out, u->budget->tokens);
 }
 
-static void tell(struct run *run, enum event_kind kind, const struct use *u)
+static void record_budget(struct run *run, enum event_kind kind, const struct use *u)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     autobuf struct buf text = BUF_INIT;
-    describe(u, &text);
+    describe_use(u, &text);
     node_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
     node_put_string(&a, data, "text", text.s);
     node_put_int(&a, data, "tokens", u->tokens);
@@ -158,19 +159,19 @@ static void tell(struct run *run, enum event_kind kind, const struct use *u)
     arena_done(&a);
 }
 
-/* True where it is used up. */
-static bool look(struct run *run, const struct use *u, bool *warned)
+/* Warns once if the budget is nearly used up; returns true if it is used up. */
+static bool check_budget(struct run *run, const struct use *u, bool *warned)
 {
-    if (!*warned && reaches(u, WARNS_AT)) {
+    if (!*warned && reaches_percent(u, WARN_PERCENT)) {
         *warned = true;
-        tell(run, EV_BUDGET_WARNED, u);
+        record_budget(run, EV_BUDGET_WARNED, u);
     }
-    return reaches(u, 100);
+    return reaches_percent(u, 100);
 }
 
-/* One that has told its result is left to its end: there is nothing more to be saved by stopping
- * it, and many tell only with that what they have used. */
-static bool is_to_stop(const struct attempt *job)
+/* False for an agent that has reported its result: stopping it saves nothing, and many agents
+ * report their usage only with the result. */
+static bool may_stop(const struct attempt *job)
 {
     return !job->stopped && !job->report.finished;
 }
@@ -181,65 +182,66 @@ static bool exceeds(const struct use *u)
            (u->budget->usd >= 0 && u->usd > u->budget->usd);
 }
 
-/* It had come to its end before it told what it used. */
+/* Notes that an agent went over a budget but ended before it reported its usage. */
 static void note_overrun(struct attempt *job, const struct use *u)
 {
     autobuf struct buf text = BUF_INIT;
     if (job->stopped || job->overrun || !exceeds(u))
         return;
-    describe(u, &text);
+    describe_use(u, &text);
     job->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
     if (u->task >= 0)
-        tell(job->run, EV_BUDGET_EXCEEDED, u);
+        record_budget(job->run, EV_BUDGET_EXCEEDED, u);
 }
 
-static void lookup_at_task(struct attempt *job, bool works)
+static void check_task_budget(struct attempt *job, bool works)
 {
-    struct use u = use_of_task(job->run, job->task);
-    if (!look(job->run, &u, &task_run(job)->budget_warned))
+    struct use u = get_task_use(job->run, job->task);
+    if (!check_budget(job->run, &u, &task_run(job)->budget_warned))
         return;
-    if (!works || !is_to_stop(job)) {
+    if (!works || !may_stop(job)) {
         note_overrun(job, &u);
         return;
     }
-    tell(job->run, EV_BUDGET_EXCEEDED, &u);
+    record_budget(job->run, EV_BUDGET_EXCEEDED, &u);
     attempt_stop(job, STOP_BUDGET, GUARD_STOP);
 }
 
-/* Nothing more is begun; what is under way is stopped and saved. */
-static void lookup_at_run(struct run *run)
+/* Starts no more tasks once the run's budget is used up, and stops running agents, whose work is
+ * saved. */
+static void check_run_budget(struct run *run)
 {
-    struct use u = use_of_run(run);
-    if (run->budget_spent || !look(run, &u, &run->budget_warned))
+    struct use u = get_run_use(run);
+    if (run->budget_spent || !check_budget(run, &u, &run->budget_warned))
         return;
     run->budget_spent = true;
-    tell(run, EV_BUDGET_EXCEEDED, &u);
+    record_budget(run, EV_BUDGET_EXCEEDED, &u);
     run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct attempt *job = run->tasks[i].job;
-        if (job && job->tick && is_to_stop(job))
+        if (job && job->tick && may_stop(job))
             attempt_stop(job, STOP_BUDGET, GUARD_STOP);
     }
 }
 
-static void raise_to(struct budget *b, bool *warned, const struct budget *to)
+static void raise_budget(struct budget *b, bool *warned, const struct budget *to)
 {
     b->usd = to->usd >= 0 ? to->usd : b->usd;
     b->tokens = to->tokens >= 0 ? to->tokens : b->tokens;
     *warned = false;
 }
 
-/* What was stopped for want of it stays stopped; what had not begun may. */
+/* Tasks that were stopped for this budget stay stopped. Tasks that had not started may start. */
 void budget_raise(struct run *run, int64_t task, const struct budget *to)
 {
     if (task >= 0) {
-        raise_to(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
+        raise_budget(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
     } else {
-        raise_to(&run->budget, &run->budget_warned, to);
-        struct use u = use_of_run(run);
-        run->budget_spent = reaches(&u, 100);
+        raise_budget(&run->budget, &run->budget_warned, to);
+        struct use u = get_run_use(run);
+        run->budget_spent = reaches_percent(&u, 100);
     }
-    struct use u = task >= 0 ? use_of_task(run, (uint32_t)task) : use_of_run(run);
+    struct use u = task >= 0 ? get_task_use(run, (uint32_t)task) : get_run_use(run);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "of", task < 0 ? "run" : "task");
@@ -259,32 +261,32 @@ void budget_recall(struct run *run)
         run->tokens += s->tokens_in + s->tokens_out;
         run->usd += s->usd < 0 ? 0 : s->usd;
     }
-    lookup_at_run(run);
+    check_run_budget(run);
 }
 
 void budget_take(struct attempt *job, bool works)
 {
-    struct use all = use_of_run(job->run);
-    bool was_spent = reaches(&all, 100);
-    if (!add_up(job))
+    struct use all = get_run_use(job->run);
+    bool was_spent = reaches_percent(&all, 100);
+    if (!add_usage(job))
         return;
-    all = use_of_run(job->run);
-    tell_usage(job);
-    put(job);
-    lookup_at_task(job, works);
-    if (!was_spent && (!works || !is_to_stop(job)))
+    all = get_run_use(job->run);
+    record_usage(job);
+    store_usage(job);
+    check_task_budget(job, works);
+    if (!was_spent && (!works || !may_stop(job)))
         note_overrun(job, &all);
-    lookup_at_run(job->run);
+    check_run_budget(job->run);
 }
 
 bool budget_is_spent(const struct run *run, uint32_t task)
 {
-    struct use own = use_of_task(run, task), all = use_of_run(run);
-    return reaches(&own, 100) || reaches(&all, 100);
+    struct use own = get_task_use(run, task), all = get_run_use(run);
+    return reaches_percent(&own, 100) || reaches_percent(&all, 100);
 }
 
 double budget_left(const struct run *run, uint32_t task)
 {
-    struct use u = use_of_task(run, task);
+    struct use u = get_task_use(run, task);
     return u.budget->usd < 0 ? -1 : u.usd < u.budget->usd ? u.budget->usd - u.usd : 0;
 }

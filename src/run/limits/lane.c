@@ -11,12 +11,13 @@
 #include <string.h>
 
 enum {
-    LATE_MS = 1000,     /* behind a reset, about: clocks differ, and others wait for the same */
-    FOLLOW_MS = 500,    /* between two that follow, about */
-    LOOK_MS = 30 * 1000 /* a machine that sleeps stops our timers, not the time */
+    RESET_MARGIN_MS =
+        1000, /* time after a reset, roughly: clocks differ, and others wait for the same reset */
+    FOLLOW_MS = 500,     /* time between two tasks that follow, roughly */
+    CHECK_MS = 30 * 1000 /* a sleeping machine stops our timers but not the time */
 };
 
-static const char *value_of(const struct task *t, const char *name)
+static const char *get_variable(const struct task *t, const char *name)
 {
     for (size_t i = t->env.n; i-- > 0;) {
         const struct env_var *var = &t->env.v[i];
@@ -26,12 +27,12 @@ static const char *value_of(const struct task *t, const char *name)
     return getenv(name);
 }
 
-static char *key_of(const struct task *t, enum engine engine, const char *model)
+static char *make_key(const struct task *t, enum engine engine, const char *model)
 {
     autobuf struct buf key = BUF_INIT;
     buf_addf(&key, "%s\n%s", engine_words[engine], model ? model : "");
     for (const char *const *name = agent_account(engine); name && *name; name++) {
-        const char *value = value_of(t, *name);
+        const char *value = get_variable(t, *name);
         if (value)
             buf_addf(&key, "\n%s=%s", *name, value);
     }
@@ -40,10 +41,10 @@ static char *key_of(const struct task *t, enum engine engine, const char *model)
 
 static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum engine engine)
 {
-    const struct lane *there = map_get(by_key, key, strlen(key));
-    if (there) {
+    const struct lane *existing = map_get(by_key, key, strlen(key));
+    if (existing) {
         free(key);
-        return there->index;
+        return existing->index;
     }
     struct lane *l = mem_alloc(sizeof(*l));
     *l = (struct lane){
@@ -60,15 +61,15 @@ enum engine lane_fallback_engine(const struct run *run, uint32_t task)
     return run->opts.engine ? run->opts.engine : t->fallback.engine ? t->fallback.engine : own;
 }
 
-/* Where the fallback is what it is done by in any case, there is none. */
-static int32_t find_spare(struct run *run, struct map *by_key, const struct task *t)
+/* Finds the fallback lane; -1 if the fallback equals the usual engine and model. */
+static int32_t find_fallback_lane(struct run *run, struct map *by_key, const struct task *t)
 {
     enum engine engine = lane_fallback_engine(run, t->index);
     const char *model = t->fallback.model;
     if ((!t->fallback.engine && !model) || (engine == run_engine(run, t->index) &&
                                             (!model || (t->model && strcmp(model, t->model) == 0))))
         return -1;
-    return find_lane(run, by_key, key_of(t, engine, model ? model : ""), engine);
+    return find_lane(run, by_key, make_key(t, engine, model ? model : ""), engine);
 }
 
 void lanes_init(struct run *run)
@@ -78,8 +79,8 @@ void lanes_init(struct run *run)
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
         enum engine engine = run_engine(run, i);
-        run->tasks[i].lane = find_lane(run, &by_key, key_of(t, engine, NULL), engine);
-        run->tasks[i].spare = find_spare(run, &by_key, t);
+        run->tasks[i].lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
+        run->tasks[i].spare = find_fallback_lane(run, &by_key, t);
     }
     sched_make_lanes(&run->sched, run->lanes.n);
     for (uint32_t i = 0; i < plan->task_count; i++) {
@@ -100,8 +101,8 @@ void lanes_done(struct run *run)
     vec_done(&run->lanes);
 }
 
-/* The lane that a task is in now. */
-static struct lane *lane_of(struct run *run, uint32_t task)
+/* The lane that the task uses now. */
+static struct lane *current_lane(struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
     return run->lanes.v[tr->falls_back ? tr->spare : tr->lane];
@@ -109,10 +110,10 @@ static struct lane *lane_of(struct run *run, uint32_t task)
 
 int32_t lane_index(struct run *run, uint32_t task)
 {
-    return lane_of(run, task)->index;
+    return current_lane(run, task)->index;
 }
 
-static struct node *data_of(const struct lane *l, struct arena *a)
+static struct node *make_event_data(const struct lane *l, struct arena *a)
 {
     struct node *data = node_new_map(a);
     node_put_string(a, data, "engine", engine_words[l->engine]);
@@ -120,11 +121,11 @@ static struct node *data_of(const struct lane *l, struct arena *a)
     return data;
 }
 
-static void tell_closed(struct lane *l, int64_t reset, const char *reason)
+static void record_closed(struct lane *l, int64_t reset, const char *reason)
 {
     struct arena a = {0};
     autobuf struct buf when = BUF_INIT;
-    struct node *data = data_of(l, &a);
+    struct node *data = make_event_data(l, &a);
     timestamp_format(&when, reset);
     node_put_string(&a, data, "reset", reset ? when.s : NULL);
     node_put_int(&a, data, "delay_ms", l->until - clock_wall());
@@ -133,14 +134,14 @@ static void tell_closed(struct lane *l, int64_t reset, const char *reason)
     arena_done(&a);
 }
 
-static void tell_open(struct lane *l)
+static void record_open(struct lane *l)
 {
     struct arena a = {0};
-    record(l->run, EV_LIMIT_CLOSED, -1, data_of(l, &a));
+    record(l->run, EV_LIMIT_CLOSED, -1, make_event_data(l, &a));
     arena_done(&a);
 }
 
-/* One more of those that wait, or all where nobody does any more. */
+/* Lets one more waiting task start. If none waits, opens the lane. */
 static void let_follow(struct lane *l)
 {
     bool more = sched_is_waited_for(&l->run->sched, l->index);
@@ -164,13 +165,13 @@ static void on_timer(void *ctx)
     if (l->state == LANE_FOLLOWED)
         let_follow(l);
     else if (l->state == LANE_CLOSED && left > 0)
-        watch_again(l->timer, left < LOOK_MS ? left : LOOK_MS);
+        watch_again(l->timer, left < CHECK_MS ? left : CHECK_MS);
     else if (l->state == LANE_CLOSED)
         let_one_try(l);
     run_wake(l->run);
 }
 
-static void wait_for(struct lane *l, int64_t ms)
+static void set_timer(struct lane *l, int64_t ms)
 {
     if (!l->timer)
         l->timer = loop_timer(l->run->loop, ms, on_timer, l);
@@ -184,56 +185,57 @@ static void close_until(struct lane *l, int64_t until)
     l->until = until;
     l->probe = -1;
     sched_close(&l->run->sched, l->index);
-    wait_for(l, 0);
+    set_timer(l, 0);
 }
 
-/* Of those that meet it together, the first says how long; but a later reset is believed. */
+/* If several attempts meet a limit together, the first one sets the pause; but we believe a
+ * later reset. */
 int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
 {
-    struct lane *l = lane_of(run, task);
+    struct lane *l = current_lane(run, task);
     int64_t now = clock_wall();
     bool known = reset > now, closed = l->state == LANE_CLOSED && l->until > now;
     if (closed && (!known || reset < l->until))
         return l->until - now;
-    close_until(l, known ? reset + retry_jitter(LATE_MS)
+    close_until(l, known ? reset + retry_jitter(RESET_MARGIN_MS)
                          : now + retry_pause(FAILURE_LIMIT, l->pauses++));
-    tell_closed(l, known ? reset : 0, reason);
+    record_closed(l, known ? reset : 0, reason);
     return l->until - now;
 }
 
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
 {
-    struct lane *l = lane_of(run, task);
+    struct lane *l = current_lane(run, task);
     if (run->opts.no_wait || until <= clock_wall() || until <= l->until)
         return;
     close_until(l, until);
-    tell_closed(l, until, reason);
+    record_closed(l, until, reason);
 }
 
 void lane_enter(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     tr->falls_back = tr->spare >= 0 && run->sched.via[task] == tr->spare;
-    struct lane *l = lane_of(run, task);
+    struct lane *l = current_lane(run, task);
     if (l->state == LANE_TRIED && l->probe < 0)
         l->probe = task;
 }
 
 void lane_prove(struct run *run, uint32_t task)
 {
-    struct lane *l = lane_of(run, task);
+    struct lane *l = current_lane(run, task);
     if (l->state != LANE_TRIED || l->probe != task)
         return;
     l->state = LANE_FOLLOWED;
     l->probe = -1;
     l->pauses = 0;
-    tell_open(l);
-    wait_for(l, retry_jitter(FOLLOW_MS));
+    record_open(l);
+    set_timer(l, retry_jitter(FOLLOW_MS));
 }
 
 void lane_leave(struct run *run, uint32_t task)
 {
-    struct lane *l = lane_of(run, task);
+    struct lane *l = current_lane(run, task);
     if (l->state == LANE_TRIED && l->probe == task)
         let_one_try(l);
 }

@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 250, FILES_MAX = 100000 };
+enum { CHECK_MS = 250, FILES_MAX = 100000 };
 
 static const int64_t output_max = (int64_t)1 << 30, bytes_max = (int64_t)2 << 30;
 
-static int64_t choose(int64_t own, int64_t plan, int64_t usual)
+static int64_t choose_limit(int64_t own, int64_t plan, int64_t fallback)
 {
-    return own >= 0 ? own : plan >= 0 ? plan : usual;
+    return own >= 0 ? own : plan >= 0 ? plan : fallback;
 }
 
 struct change_limits change_limits_of(void)
@@ -28,12 +28,12 @@ struct task_limits task_limits_of(const struct plan *plan, uint32_t task)
 {
     const struct task_limits *own = &plan->tasks[task].limits, *all = &plan->task_limits;
     return (struct task_limits){
-        .memory = choose(own->memory, all->memory, 0),
-        .processes = choose(own->processes, all->processes, 0),
-        .cpu = choose(own->cpu, all->cpu, 0),
-        .output = choose(own->output, all->output, output_max),
-        .change = {choose(own->change.files, all->change.files, FILES_MAX),
-                   choose(own->change.bytes, all->change.bytes, bytes_max)},
+        .memory = choose_limit(own->memory, all->memory, 0),
+        .processes = choose_limit(own->processes, all->processes, 0),
+        .cpu = choose_limit(own->cpu, all->cpu, 0),
+        .output = choose_limit(own->output, all->output, output_max),
+        .change = {choose_limit(own->change.files, all->change.files, FILES_MAX),
+                   choose_limit(own->change.bytes, all->change.bytes, bytes_max)},
     };
 }
 
@@ -48,21 +48,21 @@ struct flood {
     struct attempt *job;
     struct watch *timer;
     char *paths[STREAMS];
-    int64_t begun[STREAMS]; /* their sizes when the command began */
-    int64_t max;            /* that the command may add to both */
+    int64_t start_sizes[STREAMS]; /* file sizes when the command started */
+    int64_t max;                  /* limit on what the command adds to both */
 };
 
-static int64_t size_of(const char *path)
+static int64_t get_size(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
 }
 
-static int64_t added(const struct flood *f)
+static int64_t count_added(const struct flood *f)
 {
     int64_t sum = 0;
     for (int i = 0; i < STREAMS; i++) {
-        int64_t more = size_of(f->paths[i]) - f->begun[i];
+        int64_t more = get_size(f->paths[i]) - f->start_sizes[i];
         sum += more > 0 ? more : 0;
     }
     return sum;
@@ -71,11 +71,11 @@ static int64_t added(const struct flood *f)
 static void on_timer(void *ctx)
 {
     struct flood *f = ctx;
-    if (added(f) > f->max) {
+    if (count_added(f) > f->max) {
         f->job->flooded = true;
         process_order(f->job, GUARD_KILL);
     } else {
-        watch_again(f->timer, LOOK_MS);
+        watch_again(f->timer, CHECK_MS);
     }
 }
 
@@ -87,23 +87,23 @@ struct flood *output_watch_watch(struct attempt *job, const char *out, const cha
     struct flood *f = mem_alloc(sizeof(*f));
     *f = (struct flood){.job = job,
                         .paths = {mem_str(out), mem_str(err)},
-                        .begun = {size_of(out), size_of(err)},
+                        .start_sizes = {get_size(out), get_size(err)},
                         .max = max > job->printed ? max - job->printed : 0};
-    f->timer = loop_timer(job->run->loop, LOOK_MS, on_timer, f);
+    f->timer = loop_timer(job->run->loop, CHECK_MS, on_timer, f);
     return f;
 }
 
-/* What is behind the limit is nothing that anyone reads. */
-static void cut(const struct flood *f)
+/* Cuts the files at the limit: nobody reads the rest. */
+static void cut_files(const struct flood *f)
 {
     int64_t left = f->max;
     for (int i = 0; i < STREAMS; i++) {
-        int64_t size = size_of(f->paths[i]), more = size - f->begun[i];
+        int64_t size = get_size(f->paths[i]), more = size - f->start_sizes[i];
         autoclose int fd = -1;
         if (more > left &&
             file_open(AT_FDCWD, f->paths[i], O_WRONLY | O_NOFOLLOW, &fd, NULL) == 0 &&
-            ftruncate(fd, (off_t)(f->begun[i] + left)) < 0)
-            return; /* it stays as large as it is */
+            ftruncate(fd, (off_t)(f->start_sizes[i] + left)) < 0)
+            return; /* the file keeps its size */
         left -= more > left ? left : more > 0 ? more : 0;
     }
 }
@@ -122,10 +122,10 @@ void output_watch_end(struct flood *f)
 {
     if (!f)
         return;
-    int64_t sum = added(f);
+    int64_t sum = count_added(f);
     f->job->flooded = f->job->flooded || sum > f->max;
     f->job->printed += sum;
     if (f->job->flooded)
-        cut(f);
+        cut_files(f);
     output_watch_free(f);
 }

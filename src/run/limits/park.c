@@ -7,15 +7,15 @@
 #include "run/prepare/prepare.h"
 #include "sys/clock.h"
 
-/* Where no event told it, words may. */
+/* If no event told the reset, the agent's messages may. */
 int64_t park_reset(const struct attempt *job)
 {
     int64_t now = clock_wall(), reset = job->report.reset;
     autobuf struct buf errs = BUF_INIT;
     attempt_read_tail(job, "err", &errs);
-    const char *const said[] = {job->report.reason.s, errs.s, job->report.text.s};
-    for (size_t i = 0; !reset && i < ARRAY_LEN(said); i++)
-        reset = reset_time(said[i], now);
+    const char *const messages[] = {job->report.reason.s, errs.s, job->report.text.s};
+    for (size_t i = 0; !reset && i < ARRAY_LEN(messages); i++)
+        reset = reset_time(messages[i], now);
     return reset;
 }
 
@@ -24,8 +24,8 @@ const char *park_session(const struct attempt *job)
     return job->report.session.len ? job->report.session.s : job->session;
 }
 
-/* A session that touched what is not its own is not gone on with. */
-static bool can_go_on(const struct attempt *job)
+/* We do not resume a session that changed files outside its workspace. */
+static bool can_resume(const struct attempt *job)
 {
     const char *session = park_session(job);
     bool whole = job->run->base ? job->has_workspace && job->prepared : true;
@@ -44,13 +44,13 @@ int64_t park(struct attempt *job)
         return -1;
     tr->tried[FAILURE_LIMIT] += known ? 0 : 1;
     job->parks = true;
-    job->keeps = can_go_on(job);
+    job->keeps = can_resume(job);
     job->reset = known ? reset : 0;
     return lane_close(run, job->task, reset, tr->reason);
 }
 
-/* Its turn comes when the lane is open. A session is of one engine and one account: it does not
- * fall back. */
+/* The task starts again when its lane opens. A session belongs to one engine and one account, so
+ * a resumed session does not use the fallback. */
 void park_wait(struct attempt *job)
 {
     struct run *run = job->run;
@@ -59,7 +59,7 @@ void park_wait(struct attempt *job)
     if (job->keeps) {
         free(tr->session);
         tr->session = mem_str(park_session(job));
-        job->has_workspace = false; /* it is the next attempt's */
+        job->has_workspace = false; /* the next attempt adopts it */
         sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
     }
     tr->parked = true;
@@ -68,14 +68,15 @@ void park_wait(struct attempt *job)
     sched_ready(&run->sched, task);
 }
 
-static void save(struct run *run, uint32_t task)
+static void save_workspace(struct run *run, uint32_t task)
 {
     struct attempt *job = attempt_new(run, task, run->tasks[task].status.attempts);
     prepare_adopt(job, job->attempt);
     job->prepared = true;
-    job->agent_started = 1; /* someone has worked in it */
-    (void)attempt_salvage_since(job, run->tasks[task].start,
-                                "the run was stopped while it was parked"); /* a failure is told */
+    job->agent_started = 1; /* an agent has worked in it */
+    (void)attempt_salvage_since(
+        job, run->tasks[task].start,
+        "the run was stopped while the task was parked"); /* a failure is recorded */
     job->has_workspace = false;
     attempt_free(job);
 }
@@ -85,6 +86,6 @@ void park_save_all(struct run *run)
     for (uint32_t t = 0; run->base && t < run->pf->plan.task_count; t++) {
         const struct task_run *tr = &run->tasks[t];
         if (tr->parked && tr->session && !tr->job)
-            save(run, t);
+            save_workspace(run, t);
     }
 }

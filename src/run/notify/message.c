@@ -38,7 +38,7 @@ bool notify_message_all_well(const struct run *run)
     return r.published && !run->failed && r.landed + r.done == notify_message_total(run);
 }
 
-/* What that tool sent at the end of a run, and what its users' servers read. */
+/* Builds the body that claude-orchestra sent at the end of a run: servers of its users read it. */
 static struct node *orchestra_body(const struct run *run, const char *plan, enum notify_on on,
                                    struct arena *a)
 {
@@ -64,9 +64,9 @@ static struct node *event_body(const char *plan, const struct event *ev, struct 
     return map;
 }
 
-static char *sentence(const struct run *run, const struct event *ev, enum notify_on on)
+static char *write_sentence(const struct run *run, const struct event *ev, enum notify_on on)
 {
-    static const char *const happened[] = {
+    static const char *const outcomes[] = {
         [NOTIFY_FAILED] = "failed",
         [NOTIFY_CONFLICTED] = "is in conflict",
         [NOTIFY_PARKED] = "waits for a usage limit",
@@ -79,13 +79,13 @@ static char *sentence(const struct run *run, const struct event *ev, enum notify
         [NOTIFY_WAITING] = "question",
     };
     if (on == NOTIFY_DONE)
-        return mem_printf("All is done: %zu tasks", notify_message_total(run));
+        return mem_printf("All tasks are done: %zu", notify_message_total(run));
     if (!ev->task)
         return mem_printf("%zu of %zu tasks failed", notify_message_failed(run),
                           notify_message_total(run));
     const char *why = ev->data ? node_new_string(ev->data, causes[on], NULL) : NULL;
     autobuf struct buf out = BUF_INIT;
-    buf_addf(&out, "Task %s %s", ev->task, happened[on]);
+    buf_addf(&out, "Task %s %s", ev->task, outcomes[on]);
     if (why) {
         buf_addstr(&out, ": ");
         text_add_harmless(&out, why);
@@ -93,8 +93,9 @@ static char *sentence(const struct run *run, const struct event *ev, enum notify
     return buf_steal(&out);
 }
 
-/* What leaves the machine may hold a secret that an agent's error message quoted. */
-static char *masked(const struct run *run, const char *s)
+/* Masks secrets, because the text leaves the machine: an agent's error message may quote a
+ * secret. */
+static char *mask_secrets(const struct run *run, const char *s)
 {
     autobuf struct buf out = BUF_INIT;
     secrets_mask(&run->secrets, s, strlen(s), &out);
@@ -113,12 +114,12 @@ void notify_message_init(struct notify_message *notice, const struct run *run,
     doc_write_line(&body, orchestra ? orchestra_body(run, name, on, &a) : event_body(name, ev, &a));
     buf_addch(&body, '\n');
     arena_done(&a);
-    autofree char *text = sentence(run, ev, on);
+    autofree char *text = write_sentence(run, ev, on);
     *notice = (struct notify_message){
         .event = event_name(ev->kind),
         .task = t ? (int64_t)t->index : -1,
-        .body = masked(run, body.s),
-        .text = masked(run, text),
+        .body = mask_secrets(run, body.s),
+        .text = mask_secrets(run, text),
     };
 }
 

@@ -1,5 +1,5 @@
 /*
- * struct notify_message: what is told about an event, in the words of those who are told.
+ * struct notify_message: the texts about an event for its receivers.
  */
 #ifndef RUN_NOTIFY_MESSAGE_H
 #define RUN_NOTIFY_MESSAGE_H
@@ -13,18 +13,18 @@ struct notify_message {
     char *text;        /* a sentence, for people */
 };
 
-/* on: the occasion of the plan that the event is. */
+/* on: the occasion in the plan that the event matches. */
 void notify_message_init(struct notify_message *notice, const struct run *run,
                          const struct event *ev, enum notify_on on);
 void notify_message_done(struct notify_message *notice);
 
-/* What the run's plan is called: its name, else that of its file. */
+/* The name of the run's plan, or of its file. */
 char *notify_message_plan_name(const struct run *run);
 
-/* Whether a finished run did all that it was asked to. */
+/* True if a finished run did all that the user asked for. */
 bool notify_message_all_well(const struct run *run);
 
-/* Of a finished run: tasks that it was asked to do, and those that failed. */
+/* For a finished run: the number of requested tasks, and of failed ones. */
 size_t notify_message_total(const struct run *run);
 size_t notify_message_failed(const struct run *run);
 

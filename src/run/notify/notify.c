@@ -23,50 +23,50 @@ enum {
     OPEN_MAX_ = 8,
     FINISH_MS = 10000,
     LOG_TAIL = 2048,
-    DESKTOP_MS = 5000, /* for a desktop; the sender of webhooks has a limit of its own */
+    DESKTOP_MS = 5000, /* for a desktop; the program that calls webhooks has its own timeout */
     OTHER_MS = 60000,
     BELL_MS = 1000, /* between two bells */
     DESKTOP_COLUMNS = 300,
 };
 
-/* One notice to one of those who are to be told. */
+/* One message to one receiver. */
 struct delivery {
     struct notifier *n;
-    const struct notify *to;
+    const struct notify *receiver;
     struct notify_message notice;
     size_t number;
-    pid_t pid; /* 0: not under way */
+    pid_t pid; /* 0: not running */
     struct watch *watch, *limit;
-    bool late; /* and was ended */
+    bool timed_out; /* timed out and was killed */
 };
 
 struct notifier {
     struct run *run;
-    const struct notify_list *to;
+    const struct notify_list *receivers;
     char *dir;
-    VEC(struct delivery *) list; /* from `next` on they wait for their turn */
+    VEC(struct delivery *) list; /* deliveries from `next` on have not started */
     size_t next, open;
-    int64_t rang; /* when the bell did last; 0: never */
+    int64_t rang; /* time of the last bell; 0: never */
     bool finishing, given_up;
 };
 
-/* An address without its path, which is often a secret. */
-static char *describe(const struct notify *to)
+/* Names the receiver. Leaves out the path of an address, which is often a secret. */
+static char *describe(const struct notify *receiver)
 {
-    if (!to->webhook)
-        return mem_str(to->desktop ? "desktop" : "command");
+    if (!receiver->webhook)
+        return mem_str(receiver->desktop ? "desktop" : "command");
     size_t scheme = strlen("https://");
-    return mem_printf("webhook %.*s", (int)(scheme + strcspn(to->webhook + scheme, "/?#")),
-                      to->webhook);
+    return mem_printf("webhook %.*s", (int)(scheme + strcspn(receiver->webhook + scheme, "/?#")),
+                      receiver->webhook);
 }
 
-static void tell_failure(const struct delivery *d, const char *reason)
+static void record_failure(const struct delivery *d, const char *reason)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    autofree char *to = describe(d->to);
+    autofree char *receiver = describe(d->receiver);
     node_put_string(&a, data, "about", d->notice.event);
-    node_put_string(&a, data, "to", to);
+    node_put_string(&a, data, "to", receiver);
     node_put_string(&a, data, "reason", reason);
     record(d->n->run, EV_NOTIFY_FAILED, d->notice.task, data);
     arena_done(&a);
@@ -77,16 +77,16 @@ static char *log_path(const struct delivery *d)
     return mem_printf("%s/%zu.log", d->n->dir, d->number);
 }
 
-/* The last line that it wrote. */
-static void add_last_words(const struct delivery *d, struct buf *out)
+/* Adds the last line of the delivery's output. */
+static void add_last_line(const struct delivery *d, struct buf *out)
 {
     autofree char *path = log_path(d);
     autoclose int fd = -1;
     char bytes[LOG_TAIL];
     off_t end =
         file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
-    off_t start = end > LOG_TAIL ? end - LOG_TAIL : 0;
-    ssize_t n = end > 0 ? pread(fd, bytes, sizeof(bytes), start) : 0;
+    off_t start_delivery = end > LOG_TAIL ? end - LOG_TAIL : 0;
+    ssize_t n = end > 0 ? pread(fd, bytes, sizeof(bytes), start_delivery) : 0;
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]))
         n--;
     const char *line = n > 0 ? memrchr(bytes, '\n', (size_t)n) : NULL;
@@ -106,7 +106,7 @@ static char *find_sender(void)
     return ours ? ours : mem_str(ANABRANCH_LIBEXEC "/anabranch-post");
 }
 
-/* The program that shows a notice on the desktop; NULL: this machine has none. */
+/* Finds the program that shows desktop notifications; NULL if this machine has none. */
 static const char *find_desktop(void)
 {
     static const char *const programs[] = {"notify-send", "osascript"};
@@ -117,8 +117,8 @@ static const char *find_desktop(void)
     return NULL;
 }
 
-/* A line that is not too long for the eye. What notify-send hands on as the text of a notice may
- * hold markup; its title may not. */
+/* Shortens a text to one line for the desktop. notify-send accepts markup in the text, but not
+ * in the title. */
 static char *line_for_desktop(const char *s, bool markup)
 {
     autobuf struct buf line = BUF_INIT, out = BUF_INIT;
@@ -142,7 +142,7 @@ static void build_desktop(const struct delivery *d, struct strv *argv)
     autofree char *name = notify_message_plan_name(d->n->run);
     autofree char *title = line_for_desktop(name, false);
     autofree char *text = line_for_desktop(d->notice.text, !mac);
-    if (mac) /* the words are arguments of the script, never part of it */
+    if (mac) /* title and text are arguments of the script, never part of it */
         strv_pushl(argv, program, "-e", "on run argv", "-e",
                    "display notification (item 2 of argv) with title (item 1 of argv)", "-e",
                    "end run", "--", title, text, NULL);
@@ -152,11 +152,11 @@ static void build_desktop(const struct delivery *d, struct strv *argv)
 
 static void build_argv(const struct delivery *d, struct strv *argv)
 {
-    const struct plan_command *command = &d->to->command;
-    if (d->to->webhook) {
+    const struct plan_command *command = &d->receiver->command;
+    if (d->receiver->webhook) {
         autofree char *sender = find_sender();
         strv_push(argv, sender);
-    } else if (d->to->desktop) {
+    } else if (d->receiver->desktop) {
         build_desktop(d, argv);
     } else if (command->shell) {
         strv_pushl(argv, "/bin/sh", "-c", command->shell, NULL);
@@ -180,14 +180,14 @@ static void build_env(const struct delivery *d, struct strv *env)
     strv_pushf(env, "ANABRANCH_ATTEMPT=%d", run->tasks[d->notice.task].status.attempts);
 }
 
-/* The input as an open file without a name: nothing to wait for while it is read, and an address
- * that is a secret does not stay behind. */
+/* Opens the input as a file that is already deleted. A reader never waits, and an address that
+ * is a secret does not stay behind. */
 static int open_input(const struct delivery *d, struct err *err)
 {
     autofree char *path = mem_printf("%s/%zu.in", d->n->dir, d->number);
     autobuf struct buf text = BUF_INIT;
-    if (d->to->webhook)
-        buf_addf(&text, "%s\n", d->to->webhook);
+    if (d->receiver->webhook)
+        buf_addf(&text, "%s\n", d->receiver->webhook);
     buf_addstr(&text, d->notice.body);
     if (file_create(path, text.s, text.len, err))
         return -1;
@@ -197,7 +197,7 @@ static int open_input(const struct delivery *d, struct err *err)
     return fd;
 }
 
-static int spawn(struct delivery *d, struct err *err)
+static int spawn_process(struct delivery *d, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     autofree char *log = log_path(d);
@@ -221,7 +221,7 @@ static int spawn(struct delivery *d, struct err *err)
 
 static void start_next(struct notifier *n);
 
-static void on_end(void *ctx, int status)
+static void on_delivery_exit(void *ctx, int status)
 {
     struct delivery *d = ctx;
     struct notifier *n = d->n;
@@ -235,55 +235,57 @@ static void on_end(void *ctx, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         (void)unlink(log);
     } else {
-        if (d->late)
-            buf_addstr(&reason, "took too long, and was ended");
+        if (d->timed_out)
+            buf_addstr(&reason, "timed out and was killed");
         else if (WIFSIGNALED(status))
             buf_addf(&reason, "ended by signal %d", WTERMSIG(status));
         else
             buf_addf(&reason, "exit code %d", WEXITSTATUS(status));
-        add_last_words(d, &reason);
-        tell_failure(d, reason.s);
+        add_last_line(d, &reason);
+        record_failure(d, reason.s);
     }
     start_next(n);
     if (n->finishing && !n->open)
         loop_stop(n->run->loop);
 }
 
-/* One that hangs would keep its place from the others as long as the run goes on. */
-static void on_late(void *ctx)
+/* Kills a delivery that hangs: it would block others as long as the run goes on. */
+static void on_timeout(void *ctx)
 {
     struct delivery *d = ctx;
-    d->late = true;
+    d->timed_out = true;
     (void)kill(-d->pid, SIGKILL); /* it leads a session and a group */
 }
 
-static void start(struct delivery *d)
+static void start_delivery(struct delivery *d)
 {
     struct loop *loop = d->n->run->loop;
     struct err err = {0};
-    if (d->to->desktop && !find_desktop()) /* a machine without one is not a failure */
+    if (d->receiver->desktop && !find_desktop()) /* a machine without a desktop is not a failure */
         return;
-    if (spawn(d, &err) == 0) {
-        d->watch = loop_child(loop, d->pid, on_end, d);
-        d->limit = loop_timer(
-            loop, time_limit_with_commands(d->to->desktop ? DESKTOP_MS : OTHER_MS), on_late, d);
+    if (spawn_process(d, &err) == 0) {
+        d->watch = loop_child(loop, d->pid, on_delivery_exit, d);
+        d->limit =
+            loop_timer(loop, time_limit_with_commands(d->receiver->desktop ? DESKTOP_MS : OTHER_MS),
+                       on_timeout, d);
         d->n->open++;
         return;
     }
     autofree char *log = log_path(d);
     (void)unlink(log);
-    tell_failure(d, err.msg);
+    record_failure(d, err.msg);
 }
 
-/* Tasks may fail by the hundred; the machine is for the agents. */
+/* Limits the running deliveries: tasks may fail by the hundred, and the machine is for the
+ * agents. */
 static void start_next(struct notifier *n)
 {
     while (n->open < OPEN_MAX_ && n->next < n->list.n)
-        start(n->list.v[n->next++]);
+        start_delivery(n->list.v[n->next++]);
 }
 
-/* Many things may happen at once; one bell says so as well as ten. */
-static void ring(struct notifier *n)
+/* Rings at most once per BELL_MS: many events may happen at once. */
+static void ring_bell(struct notifier *n)
 {
     int64_t now = clock_mono();
     if (n->rang && now - n->rang < BELL_MS)
@@ -292,17 +294,18 @@ static void ring(struct notifier *n)
     term_bell();
 }
 
-static void tell(struct notifier *n, const struct event *ev, enum notify_on on)
+static void notify_receivers(struct notifier *n, const struct event *ev, enum notify_on on)
 {
-    for (size_t i = 0; i < n->to->n; i++) {
-        const struct notify *to = &n->to->v[i];
-        bool reachable = to->webhook || to->desktop || to->command.shell || to->command.argv.n;
-        if (to->on & 1u << on && to->bell)
-            ring(n);
-        if (!(to->on & 1u << on) || !reachable)
+    for (size_t i = 0; i < n->receivers->n; i++) {
+        const struct notify *receiver = &n->receivers->v[i];
+        bool reachable = receiver->webhook || receiver->desktop || receiver->command.shell ||
+                         receiver->command.argv.n;
+        if (receiver->on & 1u << on && receiver->bell)
+            ring_bell(n);
+        if (!(receiver->on & 1u << on) || !reachable)
             continue;
         struct delivery *d = mem_alloc(sizeof(*d));
-        *d = (struct delivery){.n = n, .to = to, .number = n->list.n + 1};
+        *d = (struct delivery){.n = n, .receiver = receiver, .number = n->list.n + 1};
         notify_message_init(&d->notice, n->run, ev, on);
         vec_push(&n->list, d);
     }
@@ -312,50 +315,51 @@ static void tell(struct notifier *n, const struct event *ev, enum notify_on on)
 static void on_event(void *ctx, const struct event *ev)
 {
     struct notifier *n = ctx;
-    bool orchestra = n->run->pf->plan.kind == PLAN_ORCHESTRA; /* says at the end what failed */
+    bool orchestra =
+        n->run->pf->plan.kind == PLAN_ORCHESTRA; /* reports failures at the end of the run */
     bool waiting = strcmp(event_name(ev->kind), "task.waiting") == 0;
     if (ev->kind == EV_TASK_FAILED && !orchestra)
-        tell(n, ev, NOTIFY_FAILED);
+        notify_receivers(n, ev, NOTIFY_FAILED);
     else if (ev->kind == EV_TASK_CONFLICTED)
-        tell(n, ev, NOTIFY_CONFLICTED);
+        notify_receivers(n, ev, NOTIFY_CONFLICTED);
     else if (ev->kind == EV_TASK_PARKED)
-        tell(n, ev, NOTIFY_PARKED);
+        notify_receivers(n, ev, NOTIFY_PARKED);
     else if (waiting)
-        tell(n, ev, NOTIFY_WAITING);
+        notify_receivers(n, ev, NOTIFY_WAITING);
     else if (ev->kind == EV_RUN_FINISHED && notify_message_all_well(n->run))
-        tell(n, ev, NOTIFY_DONE);
+        notify_receivers(n, ev, NOTIFY_DONE);
     else if (ev->kind == EV_RUN_FINISHED && orchestra && notify_message_failed(n->run))
-        tell(n, ev, NOTIFY_FAILED);
+        notify_receivers(n, ev, NOTIFY_FAILED);
 }
 
 struct notifier *notifier_new(struct run *run)
 {
     const struct notify_list *own = &run->pf->plan.notify;
-    const struct notify_list *to = own->said ? own : &run->config.config.notify;
-    if (!to->n)
+    const struct notify_list *receivers = own->said ? own : &run->config.config.notify;
+    if (!receivers->n)
         return NULL;
     struct notifier *n = mem_alloc(sizeof(*n));
     n->run = run;
-    n->to = to;
+    n->receivers = receivers;
     n->dir = mem_printf("%s/notify", run->dir);
     run_observe(run, on_event, n);
     return n;
 }
 
-static void on_enough(void *ctx)
+static void on_give_up(void *ctx)
 {
     struct notifier *n = ctx;
     n->given_up = true;
     loop_stop(n->run->loop);
 }
 
-static void give_up(struct delivery *d)
+static void give_up_delivery(struct delivery *d)
 {
     if (d->pid) {
         (void)kill(-d->pid, SIGKILL); /* it leads a session and a group */
-        tell_failure(d, "had not ended when the run had");
+        record_failure(d, "was still running when the run ended");
     } else {
-        tell_failure(d, "its turn had not come when the run ended");
+        record_failure(d, "was not sent before the run ended");
     }
 }
 
@@ -367,7 +371,7 @@ static void take_signals(struct notifier *n)
     run->later = NULL;
     for (size_t i = 0; i < 3; i++) {
         watch_free(run->signals[i]);
-        run->signals[i] = loop_signal(run->loop, numbers[i], on_enough, n);
+        run->signals[i] = loop_signal(run->loop, numbers[i], on_give_up, n);
     }
 }
 
@@ -377,13 +381,13 @@ void notifier_finish(struct notifier *n)
         return;
     n->finishing = true;
     take_signals(n);
-    struct watch *deadline = loop_timer(n->run->loop, FINISH_MS, on_enough, n);
+    struct watch *deadline = loop_timer(n->run->loop, FINISH_MS, on_give_up, n);
     while (n->open && !n->given_up && loop_run(n->run->loop, NULL) == 0)
         continue;
     watch_free(deadline);
     for (size_t i = 0; i < n->list.n; i++) {
         if (n->list.v[i]->pid || i >= n->next)
-            give_up(n->list.v[i]);
+            give_up_delivery(n->list.v[i]);
     }
 }
 

@@ -1,9 +1,9 @@
 /*
- * Telling whom the plan names under `notify`, or else the configuration: webhooks, commands, the
- * desktop.
+ * Notifies the receivers that the plan names under `notify`, or else the configuration: webhooks,
+ * commands, the desktop.
  *
- * A delivery is a process of its own that the run never waits for while it has anything else to do,
- * and whose failure is an event (notify.failed) and nothing more.
+ * Each delivery is a process. The run waits for it only when it has nothing else to do. A failed
+ * delivery is recorded as an event (notify.failed) and has no other effect.
  */
 #ifndef RUN_NOTIFY_NOTIFY_H
 #define RUN_NOTIFY_NOTIFY_H
@@ -12,11 +12,11 @@
 
 struct notifier;
 
-/* Observes the run from now on; NULL where nobody is to be told. */
+/* Starts to observe the run; NULL if there are no receivers. */
 struct notifier *notifier_new(struct run *run);
 
-/* Waits for what is under way, for ten seconds or until the user is tired of it; the rest is given
- * up. The run's own signals are no longer heard after this. */
+/* Waits for running deliveries, for up to ten seconds or until the user interrupts; gives up the
+ * rest. The run's own signals have no effect after this. */
 void notifier_finish(struct notifier *n);
 void notifier_free(struct notifier *n);
 

@@ -16,7 +16,7 @@
 
 enum { CALL_MS = 2000, MESSAGE_WIDTH = 2000 };
 
-/* One thing to be told to the program that keeps a log. */
+/* One call of the logger. */
 struct call {
     const char *event;
     char *message, *json;
@@ -24,14 +24,14 @@ struct call {
 
 struct parallel {
     struct run *run;
-    bool *through; /* per task: its agent is done, and well */
+    bool *succeeded; /* per task: its agent has succeeded */
     size_t count, n;
     bool done_told;
-    struct watch *due; /* they are all through: to be told when this event is over */
+    struct watch *due; /* all agents have succeeded: recorded after the current event */
     struct strv logger;
-    VEC(struct call) calls; /* from `next` on they wait for their turn */
+    VEC(struct call) calls; /* calls from `next` on have not started */
     size_t next;
-    pid_t pid; /* of the one that is under way; 0: none */
+    pid_t pid; /* of the running call; 0: none */
     struct watch *child, *limit;
     bool finishing;
 };
@@ -41,7 +41,7 @@ static void start_next(struct parallel *p);
 static void on_logger_end(void *ctx, int status)
 {
     struct parallel *p = ctx;
-    (void)status; /* its own business */
+    (void)status; /* the exit code does not matter */
     p->pid = 0;
     watch_free(p->child);
     watch_free(p->limit);
@@ -51,8 +51,8 @@ static void on_logger_end(void *ctx, int status)
         loop_stop(p->run->loop);
 }
 
-/* It leads a session and a group. Its end is seen by on_logger_end(). */
-static void on_logger_late(void *ctx)
+/* Kills the logger's process group. on_logger_end() sees its end. */
+static void on_logger_timeout(void *ctx)
 {
     struct parallel *p = ctx;
     (void)kill(-p->pid, SIGKILL);
@@ -79,7 +79,7 @@ static int spawn_logger(struct parallel *p, const struct call *c, struct err *er
     return spawn_start(&sp, &p->pid, err);
 }
 
-/* One at a time: a log has an order. What cannot be started is passed over. */
+/* Runs one call at a time, because a log has an order. Skips calls that cannot start. */
 static void start_next(struct parallel *p)
 {
     struct err none = {0};
@@ -90,11 +90,11 @@ static void start_next(struct parallel *p)
             continue;
         }
         p->child = loop_child(p->run->loop, p->pid, on_logger_end, p);
-        p->limit = loop_timer(p->run->loop, CALL_MS, on_logger_late, p);
+        p->limit = loop_timer(p->run->loop, CALL_MS, on_logger_timeout, p);
     }
 }
 
-/* A plan's shell line finds the arguments as "$@"; without them it would be told nothing. */
+/* A plan's shell line finds the arguments as "$@". Without them it would get no message. */
 static void find_logger(struct parallel *p)
 {
     const struct plan_command *own = &p->run->pf->plan.log;
@@ -110,7 +110,7 @@ static void find_logger(struct parallel *p)
         strv_push(&p->logger, log->argv.v[i]);
 }
 
-static void tell(struct parallel *p, enum event_kind kind, int64_t task, const char *what)
+static void record_message(struct parallel *p, enum event_kind kind, int64_t task, const char *what)
 {
     struct arena a = {0};
     autofree char *name = notify_message_plan_name(p->run);
@@ -121,7 +121,7 @@ static void tell(struct parallel *p, enum event_kind kind, int64_t task, const c
     buf_cut(&message, text_fit(message.s, message.len, MESSAGE_WIDTH));
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "message", message.s);
-    record(p->run, kind, task, data); /* comes back to on_event(), as to all who observe */
+    record(p->run, kind, task, data); /* on_event() gets this event, as every observer does */
     arena_done(&a);
 }
 
@@ -138,32 +138,32 @@ static void queue_call(struct parallel *p, const struct event *ev)
     start_next(p);
 }
 
-static const char *noun(const struct parallel *p)
+static const char *stream_noun(const struct parallel *p)
 {
     bool one = p->n == 1;
     return p->run->opts.derived ? (one ? "stream" : "streams") : one ? "agent" : "agents";
 }
 
-static void tell_done(struct parallel *p)
+static void record_all_done(struct parallel *p)
 {
     watch_free(p->due);
     p->due = NULL;
     p->done_told = true;
-    autofree char *what = mem_printf("all %zu %s are done", p->n, noun(p));
-    tell(p, EV_PARALLEL_STREAMS_DONE, -1, what);
+    autofree char *what = mem_printf("all %zu %s are done", p->n, stream_noun(p));
+    record_message(p, EV_PARALLEL_STREAMS_DONE, -1, what);
 }
 
 static void on_due(void *ctx)
 {
-    tell_done(ctx);
+    record_all_done(ctx);
 }
 
-static void set_through(struct parallel *p, uint32_t task, bool through)
+static void set_succeeded(struct parallel *p, uint32_t task, bool succeeded)
 {
-    if (p->through[task] == through)
+    if (p->succeeded[task] == succeeded)
         return;
-    p->through[task] = through;
-    if (through)
+    p->succeeded[task] = succeeded;
+    if (succeeded)
         p->count++;
     else
         p->count--;
@@ -175,11 +175,11 @@ static void set_through(struct parallel *p, uint32_t task, bool through)
     }
 }
 
-static void tell_conflict(struct parallel *p, const struct task *t)
+static void record_conflict(struct parallel *p, const struct task *t)
 {
     const struct task_status *s = &p->run->tasks[t->index].status;
     autofree char *what = mem_printf("%s %s", t->id, s->reason ? s->reason : "is in conflict");
-    tell(p, EV_PARALLEL_MERGE_CONFLICT, t->index, what);
+    record_message(p, EV_PARALLEL_MERGE_CONFLICT, t->index, what);
 }
 
 static void on_event(void *ctx, const struct event *ev)
@@ -191,25 +191,25 @@ static void on_event(void *ctx, const struct event *ev)
     if (!t)
         return;
     if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE || ev->kind == EV_TASK_LANDED)
-        set_through(p, t->index, true);
+        set_succeeded(p, t->index, true);
     else if (ev->kind == EV_TASK_FAILED || ev->kind == EV_TASK_RETRIED ||
              ev->kind == EV_TASK_SKIPPED)
-        set_through(p, t->index, false);
+        set_succeeded(p, t->index, false);
     else if (ev->kind == EV_TASK_CONFLICTED)
-        tell_conflict(p, t);
+        record_conflict(p, t);
 }
 
-/* Of a run that is gone on with: whose agents were done before. */
-static void count_past(struct parallel *p)
+/* Counts the agents that had already succeeded in a resumed run. */
+static void count_earlier(struct parallel *p)
 {
     const struct resume *r = run_resumed(p->run);
     for (uint32_t t = 0; t < p->run->pf->plan.task_count; t++) {
         bool wanted = !p->run->opts.wanted || p->run->opts.wanted[t];
         enum resume_step step = r ? r->tasks[t].step : RESUME_RUN;
         p->n += wanted;
-        p->through[t] =
+        p->succeeded[t] =
             wanted && (step == RESUME_KEEP || step == RESUME_FOUND || step == RESUME_LAND);
-        p->count += p->through[t];
+        p->count += p->succeeded[t];
     }
     p->done_told = p->count == p->n;
 }
@@ -220,8 +220,8 @@ struct parallel *stream_events_new(struct run *run)
         return NULL;
     struct parallel *p = mem_alloc(sizeof(*p));
     p->run = run;
-    p->through = mem_array(run->pf->plan.task_count + 1, sizeof(bool));
-    count_past(p);
+    p->succeeded = mem_array(run->pf->plan.task_count + 1, sizeof(bool));
+    count_earlier(p);
     find_logger(p);
     run_observe(run, on_event, p);
     return p;
@@ -234,16 +234,16 @@ void stream_events_begin(struct parallel *p)
     if (!p)
         return;
     const struct plan *plan = &p->run->pf->plan;
-    buf_addf(&what, "%zu %s begin", p->n, noun(p));
+    buf_addf(&what, "%zu %s begin", p->n, stream_noun(p));
     for (size_t t = 0; t < plan->task_count && t < SHOWN; t++)
         buf_addf(&what, "%s%s", t ? "; " : ": ",
                  plan->tasks[t].title ? plan->tasks[t].title : plan->tasks[t].id);
     if (plan->task_count > SHOWN)
         buf_addstr(&what, "; ...");
-    tell(p, EV_PARALLEL_START, -1, what.s);
+    record_message(p, EV_PARALLEL_START, -1, what.s);
 }
 
-/* Why it failed, in a line: each task that did. */
+/* Adds the tasks that failed, and their reasons, in one line. */
 static void add_failures(const struct parallel *p, struct buf *out)
 {
     const struct run *run = p->run;
@@ -255,7 +255,7 @@ static void add_failures(const struct parallel *p, struct buf *out)
     }
 }
 
-static void tell_end(struct parallel *p, int rc)
+static void record_outcome(struct parallel *p, int rc)
 {
     struct run_result r = run_result(p->run);
     autobuf struct buf what = BUF_INIT;
@@ -263,20 +263,20 @@ static void tell_end(struct parallel *p, int rc)
     bool unfinished = run_is_unfinished(p->run);
     if (rc || r.signal || r.failed || r.skipped || unfinished) {
         if (unfinished)
-            buf_addf(&what, "%snot all was begun", what.len ? "; " : "");
+            buf_addf(&what, "%ssome tasks did not start", what.len ? "; " : "");
         if (r.signal)
             buf_addf(&what, "%sstopped by signal %d", what.len ? "; " : "", r.signal);
         else if (rc)
-            buf_addf(&what, "%sthe program could not go on", what.len ? "; " : "");
-        tell(p, EV_PARALLEL_FAIL, -1, what.s);
+            buf_addf(&what, "%sthe program had to stop", what.len ? "; " : "");
+        record_message(p, EV_PARALLEL_FAIL, -1, what.s);
     } else if (!r.published && r.result) {
-        buf_addf(&what, "the checkout could not follow, all that landed is on %s", r.result);
-        tell(p, EV_PARALLEL_MERGE_CONFLICT, -1, what.s);
+        buf_addf(&what, "the checkout could not follow: everything that landed is on %s", r.result);
+        record_message(p, EV_PARALLEL_MERGE_CONFLICT, -1, what.s);
     } else if (!r.conflicted) {
         buf_addf(&what, "%zu landed", r.landed);
         if (r.done)
             buf_addf(&what, ", %zu done", r.done);
-        tell(p, EV_PARALLEL_COMPLETE, -1, what.s);
+        record_message(p, EV_PARALLEL_COMPLETE, -1, what.s);
     }
 }
 
@@ -285,19 +285,20 @@ void stream_events_end(struct parallel *p, int rc)
     if (!p)
         return;
     if (p->due)
-        tell_done(p);
-    tell_end(p, rc);
+        record_all_done(p);
+    record_outcome(p, rc);
 }
 
-static void on_enough(void *ctx)
+static void on_give_up(void *ctx)
 {
     struct parallel *p = ctx;
     p->next = p->calls.n;
     if (p->pid)
-        on_logger_late(p);
+        on_logger_timeout(p);
 }
 
-/* The run has ended: its signals mean no more than that nobody wants to wait. */
+/* Takes over the run's signals: the run has ended, so a signal only means that the user does not
+ * want to wait. */
 static void take_signals(struct parallel *p)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -305,7 +306,7 @@ static void take_signals(struct parallel *p)
     p->run->later = NULL;
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         watch_free(p->run->signals[i]);
-        p->run->signals[i] = loop_signal(p->run->loop, numbers[i], on_enough, p);
+        p->run->signals[i] = loop_signal(p->run->loop, numbers[i], on_give_up, p);
     }
 }
 
@@ -315,7 +316,7 @@ void stream_events_finish(struct parallel *p)
         return;
     p->finishing = true;
     take_signals(p);
-    struct watch *deadline = loop_timer(p->run->loop, CALL_MS, on_enough, p);
+    struct watch *deadline = loop_timer(p->run->loop, CALL_MS, on_give_up, p);
     while (p->pid && loop_run(p->run->loop, NULL) == 0)
         continue;
     watch_free(deadline);
@@ -334,6 +335,6 @@ void stream_events_free(struct parallel *p)
     }
     vec_done(&p->calls);
     strv_done(&p->logger);
-    free(p->through);
+    free(p->succeeded);
     free(p);
 }

@@ -1,9 +1,9 @@
 /*
- * What becomes of streams, as events of their own (parallel_start and so on), which are also told
- * to the program that the plan names under `log`, or that the run was given.
+ * Records the progress of streams as events (parallel_start and so on). Passes them to the logger,
+ * which is the program that the plan names under `log`, or that the run was given.
  *
- * That program is called once for each, one call behind the other, and is never waited for while
- * the run has anything else to do. One that hangs is ended; what it ends with is its own business.
+ * We call the logger once for each event, one call after the other, and wait for it only when the
+ * run has nothing else to do. We kill a logger that hangs, and ignore its exit code.
  */
 #ifndef RUN_NOTIFY_STREAM_EVENTS_H
 #define RUN_NOTIFY_STREAM_EVENTS_H
@@ -12,16 +12,16 @@
 
 struct parallel;
 
-/* Observes the run from now on; NULL where it is not one of streams. */
+/* Starts to observe the run; NULL if the run has no streams. */
 struct parallel *stream_events_new(struct run *run);
 
-/* The run has begun. To be called for a new one alone. */
+/* Records the start of a run. Not for a resumed run. */
 void stream_events_begin(struct parallel *p);
 
-/* Nothing is left to do; rc says whether the program itself could go on until here. */
+/* Records the end; rc is -1 if the program itself failed. */
 void stream_events_end(struct parallel *p, int rc);
 
-/* Gives the calls that are not yet over a little time, and ends them. */
+/* Waits a little for running logger calls, then kills them. */
 void stream_events_finish(struct parallel *p);
 void stream_events_free(struct parallel *p);
 

@@ -160,7 +160,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     ((SECONDS - before >= 9 && SECONDS - before < 40)) || fail "$((SECONDS - before)) s"
     assert_status 1
     assert_event task.landed good
-    assert_event notify.failed bad '"reason":"had not ended when the run had"'
+    assert_event notify.failed bad '"reason":"was still running when the run ended"'
     wait_for is_gone "$(<../pid)"
 }
 
@@ -255,8 +255,8 @@ print(eval(sys.argv[2]))' "$1" "$2"
     PATH=$PWD/../bin:$PATH ANABRANCH_COMMAND_TIME=300ms run_plan --json
     assert_status 1
     assert_event task.done last
-    assert_event notify.failed t1 '"to":"desktop","reason":"took too long, and was ended"'
-    assert_event notify.failed t1 '"to":"command","reason":"took too long, and was ended"'
+    assert_event notify.failed t1 '"to":"desktop","reason":"timed out and was killed"'
+    assert_event notify.failed t1 '"to":"command","reason":"timed out and was killed"'
     [[ $(wc -l <"$BATS_TEST_TMPDIR/pids") -eq 9 ]] || fail "not all were tried"
     while read -r i; do
         wait_for is_gone "$i"

@@ -335,7 +335,7 @@ END
     run_apart anabranch resume --json 3>&-
     assert_status 1
     refute_event task.started
-    assert_event parallel_fail '' 'not all was begun'
+    assert_event parallel_fail '' 'some tasks did not start'
     refute_event parallel_complete
 }
 

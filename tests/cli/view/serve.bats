@@ -408,7 +408,7 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=pause' 200 'is paused'
     assert_json '.ok'
     steer 'verb=workers&by=-1' 200 'up to 1 agents run at the same time (before: 2)'
-    steer 'verb=workers&n=3' 200 'where it was 1'
+    steer 'verb=workers&n=3' 200 'before: 1'
     get "/api/runs/$run_id"
     assert_json '[.recent[] | select(.event == "run.workers").data.workers] == [3]'
     assert_json '[.recent[] | select(.event == "run.paused" or .event == "run.resumed").event] == ["run.paused"]'
