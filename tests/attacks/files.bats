@@ -174,6 +174,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
 }
 
 @test "files: a lock of ours that an agent holds for ever fails what needs it, and the run ends" {
+    reaches_our_folder
     make_repo
     begin_plan 'defaults: {retry: 0}' 'limits: {workers: 2}'
     attack holder 'exec 9<>"$REPO/.git/anabranch/lock" && flock 9 && touch "$REPO/../held"
