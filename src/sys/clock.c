@@ -3,7 +3,7 @@
 static int64_t clock_now(clockid_t id)
 {
     struct timespec ts = {0};
-    (void)clock_gettime(id, &ts); /* fails for clocks that do not exist only */
+    (void)clock_gettime(id, &ts); /* fails only for clocks that do not exist */
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 

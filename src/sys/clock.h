@@ -11,8 +11,8 @@
 int64_t clock_mono(void); /* ms, never backwards; for measuring and deadlines */
 int64_t clock_wall(void); /* ms since 1970, UTC; for showing and storing */
 
-/* Times of files. */
+/* Compare times of files. */
 bool clock_same(const struct timespec *a, const struct timespec *b);
-bool clock_is_later(const struct timespec *a, const struct timespec *b); /* a than b */
+bool clock_is_later(const struct timespec *a, const struct timespec *b); /* a is later than b */
 
 #endif

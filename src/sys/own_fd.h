@@ -1,5 +1,6 @@
 /*
- * Scope ownership of descriptors, as base/own.h has it for memory.
+ * Scope ownership of descriptors; base/own.h does the same for memory.
+ *
  *
  *     autoclose int fd = open(...);
  */
@@ -10,9 +11,9 @@
 
 #include <unistd.h>
 
-/* A descriptor below zero owns nothing, and one that was closed is below zero: its number may be
- * someone else's by then. Files written through such a descriptor are closed by hand, because there
- * the result of close() matters. */
+/* A descriptor below zero owns nothing. After close() we set it to -1, because the kernel may give
+ * the same number to another file. If you write to a file, close it yourself: there the result of
+ * close() matters. */
 static inline void own_close(int *fd)
 {
     if (*fd >= 0)

@@ -16,9 +16,7 @@
 
 enum { FILE_MAX = 1 << 20, REMOVE_TRIES = 50, CPU_PERIOD = 100000 };
 
-/* --- where -------------------------------------------------------------------------------- */
-
-/* The next word of a line, ended with a NUL; NULL where there is none. */
+/* Returns the next word of a line, ended with a NUL, or NULL. */
 static char *next_word(char **line)
 {
     char *word;
@@ -27,7 +25,7 @@ static char *next_word(char **line)
     return word;
 }
 
-/* A line of /proc/self/mountinfo: "36 35 98:0 /root /point options [more...] - type ...". */
+/* Parses a line of /proc/self/mountinfo: "36 35 98:0 /root /point options [more...] - type ...". */
 static bool parse_mount(char *line, const char **ret_root, const char **ret_point)
 {
     char *separator = strstr(line, " - cgroup2 ");
@@ -41,7 +39,7 @@ static bool parse_mount(char *line, const char **ret_root, const char **ret_poin
     return *ret_root && *ret_point;
 }
 
-/* The line "0::/path" of /proc/self/cgroup. */
+/* Finds the line "0::/path" of /proc/self/cgroup. */
 static char *find_own_path(struct buf *text)
 {
     for (char *next = text->s, *line; (line = strsep(&next, "\n"));) {
@@ -70,9 +68,8 @@ int cgroup_place(struct buf *out, struct err *err)
     return 0;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
-static int write_to(const struct cgroup *cg, const char *name, const char *text, struct err *err)
+static int write_control(const struct cgroup *cg, const char *name, const char *text,
+                         struct err *err)
 {
     autoclose int fd = openat(cg->fd, name, O_WRONLY | O_CLOEXEC);
     size_t len = strlen(text);
@@ -81,7 +78,7 @@ static int write_to(const struct cgroup *cg, const char *name, const char *text,
     return 0;
 }
 
-/* A number in a file of lines "key number"; 0 where it is not there. */
+/* Reads a number from a file with lines "key number"; 0 if the key is missing. */
 static int64_t read_event(const struct cgroup *cg, const char *name, const char *key)
 {
     autofree char *path = mem_printf("%s/%s", cg->dir, name);
@@ -96,8 +93,6 @@ static int64_t read_event(const struct cgroup *cg, const char *name, const char 
     }
     return 0;
 }
-
-/* --- life --------------------------------------------------------------------------------- */
 
 int cgroup_make(struct cgroup *cg, const char *place, const char *run, pid_t pid, struct err *err)
 {
@@ -117,7 +112,7 @@ int cgroup_make(struct cgroup *cg, const char *place, const char *run, pid_t pid
     return 0;
 }
 
-/* The last process may be a moment away from being out of it. */
+/* The last process may need a moment to leave the group, so we retry. */
 static void remove_folder(const char *dir)
 {
     for (int i = 0; rmdir(dir) < 0 && errno == EBUSY && i < REMOVE_TRIES; i++) {
@@ -137,12 +132,12 @@ void cgroup_remove(struct cgroup *cg)
 
 int cgroup_kill(const struct cgroup *cg, struct err *err)
 {
-    return write_to(cg, "cgroup.kill", "1", err);
+    return write_control(cg, "cgroup.kill", "1", err);
 }
 
 int cgroup_freeze(const struct cgroup *cg, bool frozen, struct err *err)
 {
-    return write_to(cg, "cgroup.freeze", frozen ? "1" : "0", err);
+    return write_control(cg, "cgroup.freeze", frozen ? "1" : "0", err);
 }
 
 void cgroup_sweep(const char *place, const char *run, pid_t pid)
@@ -164,8 +159,6 @@ void cgroup_sweep(const char *place, const char *run, pid_t pid)
         (void)closedir(dir);
 }
 
-/* --- limits ------------------------------------------------------------------------------- */
-
 bool cgroup_limit(const struct cgroup *cg, int64_t memory, int64_t processes, double cpu)
 {
     struct err err;
@@ -173,18 +166,18 @@ bool cgroup_limit(const struct cgroup *cg, int64_t memory, int64_t processes, do
     bool all = true;
     if (memory) {
         (void)snprintf(number, sizeof(number), "%lld", (long long)memory);
-        all = write_to(cg, "memory.max", number, &err) == 0;
-        (void)write_to(cg, "memory.swap.max", "0", &err); /* there may be no swap to count */
-        (void)write_to(cg, "memory.oom.group", "1", &err);
+        all = write_control(cg, "memory.max", number, &err) == 0;
+        (void)write_control(cg, "memory.swap.max", "0", &err); /* the kernel may not count swap */
+        (void)write_control(cg, "memory.oom.group", "1", &err);
     }
     if (processes) {
         (void)snprintf(number, sizeof(number), "%lld", (long long)processes);
-        all = write_to(cg, "pids.max", number, &err) == 0 && all;
+        all = write_control(cg, "pids.max", number, &err) == 0 && all;
     }
     if (cpu > 0) {
         (void)snprintf(number, sizeof(number), "%lld %d", (long long)(cpu * CPU_PERIOD),
                        CPU_PERIOD);
-        all = write_to(cg, "cpu.max", number, &err) == 0 && all;
+        all = write_control(cg, "cpu.max", number, &err) == 0 && all;
     }
     return all;
 }

@@ -1,6 +1,6 @@
 /*
- * A copy of this process, as fork() makes one, that begins somewhere else: in namespaces of its
- * own, or in a control group. Only for programs of one thread.
+ * Copies this process as fork() does, but into new namespaces or into a control group. Only for
+ * programs with one thread.
  */
 #ifndef SYS_CONTAIN_CLONE_PROCESS_H
 #define SYS_CONTAIN_CLONE_PROCESS_H
@@ -11,11 +11,11 @@
 #include <sys/types.h>
 
 struct clone_place {
-    bool pids, mounts, users; /* namespaces of its own */
+    bool pids, mounts, users; /* make new namespaces of these kinds */
     int cgroup;               /* descriptor of a control group's folder; -1: ours */
 };
 
-/* As fork(): 0 in the copy. Fails where the system cannot, or does not let us. */
+/* Like fork(): *ret_pid is 0 in the copy. Fails if the system cannot do it or does not allow it. */
 int clone_process(const struct clone_place *place, pid_t *ret_pid, struct err *err);
 
 #endif

@@ -30,7 +30,7 @@ int contain_named(const char *word, enum contain *ret, struct err *err)
         }
     }
     return err_set(err, ERR_INPUT,
-                   "ANABRANCH_CONTAIN is '%.40s', and may be namespace, cgroup, subreaper or group",
+                   "ANABRANCH_CONTAIN is '%.40s': it must be namespace, cgroup, subreaper or group",
                    word);
 }
 
@@ -40,8 +40,6 @@ int contain_wanted(enum contain *ret, struct err *err)
     *ret = CONTAIN_ANY;
     return word && *word ? contain_named(word, ret, err) : 0;
 }
-
-/* --- the means ---------------------------------------------------------------------------- */
 
 static const char *run_name(void)
 {
@@ -56,7 +54,7 @@ static int make_cgroup(struct container *c, struct err *err)
                                      : cgroup_make(&c->cgroup, place.s, run_name(), c->guard, err);
 }
 
-/* Orphans of the tree become our children, so that none is lost. */
+/* Orphans of the tree become our children, so we lose none of them. */
 static int adopt_orphans(struct err *err)
 {
 #ifdef __linux__
@@ -108,17 +106,15 @@ static int try_all(struct container *c, struct err *err)
     return opens[c->means](c, err);
 }
 
-/* --- limits ------------------------------------------------------------------------------- */
-
-/* Guards that begin one after another have other numbers: the last part of their mark. */
+/* Guards that start one after another have different numbers: the last part of their mark. */
 static int own_number(void)
 {
     const char *mark = getenv(GUARD_MARK), *point = mark ? strrchr(mark, '.') : NULL;
     return point ? (int)strtol(point + 1, NULL, 10) & 0xffff : getpid();
 }
 
-/* Without a controller, a task that may use so many processors is shown no others. Guards that
- * begin one after another take different ones. */
+/* Without a cpu controller we restrict the task to as many processors as it may use. Guards that
+ * start one after another choose different ones. */
 static void limit_processors(double cpu)
 {
 #ifdef __linux__
@@ -140,7 +136,7 @@ static void limit_processors(double cpu)
 #endif
 }
 
-/* What cannot be limited by the kernel is watched by the guard. */
+/* The guard itself watches the limits that the kernel cannot enforce. */
 static void set_limits(struct container *c, const struct limits *limits)
 {
     struct err err;
@@ -154,8 +150,6 @@ static void set_limits(struct container *c, const struct limits *limits)
         limit_processors(limits->cpu);
 }
 
-/* --- life --------------------------------------------------------------------------------- */
-
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    const struct hiding *hiding, struct err *err)
 {
@@ -167,12 +161,12 @@ int container_open(struct container *c, enum contain wanted, const struct limits
     if (wanted == CONTAIN_ANY ? try_all(c, err) : opens[wanted](c, err))
         return -1;
     set_limits(c, limits);
-    char mark[24]; /* where the engine has not given us one */
+    char mark[24]; /* used if the engine gave us no mark */
     (void)snprintf(mark, sizeof(mark), "%d", (int)c->guard);
     return setenv(GUARD_MARK, mark, 0) < 0 ? err_sys(err, "mark what is started") : 0;
 }
 
-/* A group that the system does not show may have members still. */
+/* A process group may still have members that the system does not list. */
 void container_close(struct container *c)
 {
     if (c->means == CONTAIN_GROUP && c->child > 0) {
@@ -184,8 +178,8 @@ void container_close(struct container *c)
     namespace_close(&c->ns);
 }
 
-/* As spawn_start() does it, in a copy of us that has just been made. */
-static void execute(const struct container *c, char *const *argv, int failed)
+/* Runs the command in a fresh copy of this process, with the same settings as spawn_start(). */
+static void exec_command(const struct container *c, char *const *argv, int failed)
 {
     static const int defaults[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     struct sigaction act = {.sa_handler = SIG_DFL};
@@ -211,7 +205,7 @@ static int start_in_place(struct container *c, char *const *argv, struct err *er
     if (clone_process(&place, &c->child, err))
         return -1;
     if (c->child == 0)
-        execute(c, argv, writer);
+        exec_command(c, argv, writer);
     (void)close(steal_fd(&writer));
     if (read(reader, &why, sizeof(why)) != sizeof(why))
         return 0;
@@ -226,9 +220,7 @@ int container_start(struct container *c, char *const *argv, struct err *err)
                                                           : spawn_start(&sp, &c->child, err);
 }
 
-/* --- what is in it ------------------------------------------------------------------------ */
-
-/* Whoever has left the group is known by the mark that we gave it. */
+/* Finds processes that left the group by the mark that we gave them. */
 static void list_marked(struct proc_table *procs)
 {
     autofree char *run = mem_printf("ANABRANCH_RUN=%s", run_name());
@@ -257,7 +249,8 @@ static void signal_listed(const struct container *c, int signal)
         (void)proc_table_signal(&all.all.v[i], signal);
 }
 
-/* Until a look finds no more than the one before: then nobody was left to fork meanwhile. */
+/* Repeats until a list is no longer than the one before: then no process was left that could fork
+ * meanwhile. */
 static void stop_listed(const struct container *c)
 {
     for (size_t before = 0, n;; before = n) {
@@ -271,7 +264,7 @@ static void stop_listed(const struct container *c)
     }
 }
 
-/* One write reaches all in a control group, whatever they do. */
+/* One write reaches every process in the control group. */
 static void signal_cgroup(const struct container *c, int signal)
 {
     struct err err;
@@ -285,7 +278,7 @@ void container_signal(const struct container *c, int signal)
 {
     if (c->means == CONTAIN_NAMESPACE && signal == SIGKILL) {
         if (c->ns.init)
-            (void)kill(c->ns.init, SIGKILL); /* the kernel ends all others */
+            (void)kill(c->ns.init, SIGKILL); /* the kernel then kills all others */
         return;
     }
     if (c->means == CONTAIN_CGROUP)
@@ -297,8 +290,6 @@ void container_signal(const struct container *c, int signal)
     if (signal != SIGSTOP)
         signal_listed(c, signal);
 }
-
-/* --- the dead ----------------------------------------------------------------------------- */
 
 static bool peek_child(const struct container *c, bool *ret_ended, int *ret_status)
 {
@@ -314,7 +305,7 @@ static bool peek_child(const struct container *c, bool *ret_ended, int *ret_stat
     return all.all.n > 0;
 }
 
-/* The init is the last; it goes when nobody else is left. */
+/* Kills the init when no other process is left. */
 static bool end_init(struct container *c)
 {
     autoprocs struct proc_table all = {0};

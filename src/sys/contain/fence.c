@@ -10,13 +10,15 @@
 #include <unistd.h>
 
 #ifdef LANDLOCK_ACCESS_FS_REFER
-/* To write to a file that is there is not among it: git makes another one and renames it, and a
- * file of the user's that notes what git does may be anywhere. */
+/* Writing to existing files is allowed: git replaces a file by making a new one and renaming it,
+ * and the user may have a log of git anywhere. */
 static const __u64 rights = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
                             LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
                             LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER;
 
-enum { ABI_MIN = 2 }; /* before it no file could be moved to another folder */
+enum {
+    ABI_MIN = 2
+}; /* before this version no process in a fence could move a file to another folder */
 
 static int make_rules(const struct fence *fence)
 {

@@ -30,7 +30,7 @@ static int open_below(int folder, const char *path, int *ret_fd, struct err *err
     return *ret_fd < 0 ? err_sys(err, "open '%s'", path) : 0;
 }
 
-/* The path of a folder as seen from the hidden one. */
+/* Returns the part of `path` below the hidden folder, or NULL. */
 static const char *path_below(const struct hiding *h, const char *path)
 {
     size_t len = strlen(h->folder);
@@ -49,8 +49,9 @@ static int make_folders(int top, const char *path, struct err *err)
     return 0;
 }
 
-/* A user namespace refuses to take away what else the mount forbids. */
-static int allow_reading(int mounted, struct err *err)
+/* Makes a mount read-only. In a user namespace the kernel refuses to drop the other restrictions of
+ * the mount, so we keep them. */
+static int make_read_only(int mounted, struct err *err)
 {
     char name[BENEATH_NAME];
     struct statvfs fs;
@@ -63,8 +64,8 @@ static int allow_reading(int mounted, struct err *err)
                : 0;
 }
 
-/* Shows a folder of the hidden ones at its place. */
-static int show(int top, int part, const char *path, bool writable, struct err *err)
+/* Mounts one of the hidden folders at its old place. */
+static int mount_part(int top, int part, const char *path, bool writable, struct err *err)
 {
     autoclose int at = -1, mounted = -1;
     char from[BENEATH_NAME], to[BENEATH_NAME];
@@ -76,7 +77,7 @@ static int show(int top, int part, const char *path, bool writable, struct err *
         return err_sys(err, "show '%s'", path);
     if (writable)
         return 0;
-    return open_below(top, path, &mounted, err) || allow_reading(mounted, err) ? -1 : 0;
+    return open_below(top, path, &mounted, err) || make_read_only(mounted, err) ? -1 : 0;
 }
 
 struct part {
@@ -99,7 +100,7 @@ static int open_part(const struct hiding *h, int folder, const char *path, struc
     return path ? open_below(folder, p->path, &p->fd, err) : 0;
 }
 
-/* The parts are open before the folder is covered, since no path leads to them afterwards. */
+/* We open the exceptions before we cover the folder: afterwards no path leads to them. */
 int hide_folder(const struct hiding *h, struct err *err)
 {
     own_cleanup(part_done) struct part open = {.fd = -1, .writable = true}, shown = {.fd = -1};
@@ -119,10 +120,11 @@ int hide_folder(const struct hiding *h, struct err *err)
     if (open_entry(parent, name, &top, err))
         return -1;
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-        if (parts[i]->path && show(top, parts[i]->fd, parts[i]->path, parts[i]->writable, err))
+        if (parts[i]->path &&
+            mount_part(top, parts[i]->fd, parts[i]->path, parts[i]->writable, err))
             return -1;
     }
-    return allow_reading(top, err);
+    return make_read_only(top, err);
 }
 
 static bool is_mounted(const char *folder)

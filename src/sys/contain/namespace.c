@@ -43,9 +43,9 @@ int namespace_map_user(uid_t uid, gid_t gid, struct err *err)
                : 0;
 }
 
-/* What is mounted outside later on is seen inside, what is mounted inside is not seen outside. Root
- * could take our /proc off and look at the one below, which shows the world outside: so that goes
- * first. In a user namespace neither can be taken off. */
+/* Later mounts outside become visible inside, but not the other way round. Root could unmount our
+ * /proc and see the one below, which shows the processes outside. So we unmount that one first. In
+ * a user namespace nobody can unmount either. */
 static int mount_proc(struct err *err)
 {
     if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
@@ -56,7 +56,8 @@ static int mount_proc(struct err *err)
     return 0;
 }
 
-static int settle_in(bool users, uid_t uid, gid_t gid, const struct hiding *hiding, struct err *err)
+static int set_up_init(bool users, uid_t uid, gid_t gid, const struct hiding *hiding,
+                       struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return err_sys(err, "die with the parent");
@@ -65,8 +66,9 @@ static int settle_in(bool users, uid_t uid, gid_t gid, const struct hiding *hidi
     return mount_proc(err) || hide_folder(hiding, err) ? -1 : 0;
 }
 
-/* In a user namespace root's files seem to be nobody's, and ssh refuses parts of its configuration
- * that are neither ours nor root's: an agent's git would not get through. */
+/* In a user namespace files of root seem to belong to nobody. ssh then refuses parts of its
+ * configuration, because their owner is neither we nor root. So git of an agent could not
+ * connect. */
 static int check_ssh(struct err *err)
 {
     static const char folder[] = "/etc/ssh/ssh_config.d";
@@ -81,8 +83,9 @@ static int check_ssh(struct err *err)
                 : 0;
 }
 
-/* The init says "+", or why not; where we have gone meanwhile it finds nobody to say it to. */
-static void report(int fd, int rc, const struct err *err)
+/* The init reports "+" or its error. If we have died meanwhile, nobody reads the report, and it
+ * exits. */
+static void report_to_parent(int fd, int rc, const struct err *err)
 {
     const char *text = rc ? err->msg : "+";
     size_t len = strlen(text);
@@ -90,11 +93,11 @@ static void report(int fd, int rc, const struct err *err)
         _exit(1);
 }
 
-/* An init that holds nothing and decides nothing: whoever got hold of it would have gained nothing.
- * The kernel reaps orphans where their parent ignores that they end. */
+/* The init holds nothing and decides nothing, so an attacker who takes it over gains nothing. It
+ * ignores SIGCHLD, so the kernel reaps orphans. */
 __attribute__((noreturn)) static void live_as_init(void)
 {
-    enum { DESCRIPTORS = 256 }; /* of a guard, where the system cannot close all */
+    enum { DESCRIPTORS = 256 }; /* descriptors of a guard, if the system cannot close all at once */
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     if (sigaction(SIGCHLD, &ignore, NULL) < 0)
         _exit(1);
@@ -133,7 +136,7 @@ static int start_init(const struct hiding *hiding, pid_t *ret_init, struct err *
     if (clone_process(&place, &pid, err))
         return -1;
     if (pid == 0) {
-        report(writer, settle_in(place.users, uid, gid, hiding, err), err);
+        report_to_parent(writer, set_up_init(place.users, uid, gid, hiding, err), err);
         live_as_init();
     }
     (void)close(steal_fd(&writer));
@@ -150,8 +153,9 @@ static int open_of_init(pid_t init, const char *name, int flags, int *ret_fd, st
     return 0;
 }
 
-/* Whose user namespace it is enters it first: only there it may enter the others. */
-static int enter(pid_t init, struct err *err)
+/* Enters the namespaces of the init. Without root we enter its user namespace first: only there we
+ * may enter the others. */
+static int enter_namespaces(pid_t init, struct err *err)
 {
     bool users = geteuid() != 0;
     autoclose int user = -1, pids = -1;
@@ -172,7 +176,7 @@ int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err
         open_of_init(ns->init, "root", O_PATH | O_DIRECTORY, &ns->root, err) == 0 &&
         open_of_init(ns->init, "cwd", O_PATH | O_DIRECTORY, &ns->cwd, err) == 0 &&
         open_of_init(ns->init, "root/proc", O_DIRECTORY, &ns->proc, err) == 0 &&
-        enter(ns->init, err) == 0)
+        enter_namespaces(ns->init, err) == 0)
         return 0;
     (void)kill(ns->init, SIGKILL);
     while (waitpid(ns->init, NULL, 0) < 0 && errno == EINTR)
@@ -190,7 +194,8 @@ void namespace_close(struct namespace *ns)
     *ns = (struct namespace)NAMESPACE_INIT;
 }
 
-/* Entering mounts leads to the root of all; ours may be another. No path is followed. */
+/* setns() leads to the root of all mounts, and ours may be another. We use descriptors and no
+ * paths. */
 bool namespace_join(const struct namespace *ns)
 {
     return setns(ns->mounts, CLONE_NEWNS) == 0 && fchdir(ns->root) == 0 && chroot(".") == 0 &&

@@ -1,11 +1,11 @@
 /*
- * A pid namespace: a world of processes with an init of its own, which all orphans go to. When the
- * init ends, by whatever death, the kernel ends all the others, and nobody is told of the init's
- * end before they have gone.
+ * A pid namespace: a set of processes with its own init, which adopts all orphans. When the init
+ * dies, for whatever reason, the kernel kills all other processes in it. The kernel reports the end
+ * of the init only after they are gone.
  *
- * Inside, /proc shows this world only, and one folder is hidden. Everything else is as outside:
- * files, network, users. Who is not root needs a user namespace for it; there, programs that are
- * setuid have no effect.
+ * Inside, /proc shows only these processes, and one folder is hidden. Files, network and users are
+ * the same as outside. Without root we also need a user namespace, and in it setuid programs have
+ * no effect.
  */
 #ifndef SYS_CONTAIN_NAMESPACE_H
 #define SYS_CONTAIN_NAMESPACE_H
@@ -17,15 +17,14 @@
 #include <sys/types.h>
 
 /*
- * The init that we start in it only reaps: it holds no descriptor and knows nothing, so that a
- * process inside which stops, traces or kills it gains nothing. We stay outside, where nobody
- * inside sees us.
+ * The init only reaps. It holds no descriptor and knows nothing, so a process inside that stops,
+ * traces or kills it gains nothing. We stay outside, and nobody inside sees us.
  */
 struct namespace
 {
-    pid_t init; /* its pid here; 0: there is none */
+    pid_t init; /* its pid outside; 0: none */
     int mounts, root, cwd;
-    int proc; /* its /proc, as proc_table_look_into() takes it */
+    int proc; /* its /proc, for proc_table_look_into() */
 };
 
 #define NAMESPACE_INIT                                                                             \
@@ -33,19 +32,19 @@ struct namespace
         .mounts = -1, .root = -1, .cwd = -1, .proc = -1                                            \
     }
 
-/* Makes one. The init dies with us; the children that we start from now on are inside. Fails, with
- * nothing left of it, where the system cannot do all of it. Only for programs of one thread. */
+/* Makes a namespace. The init dies with us. Children that we start from now on are inside. If the
+ * system cannot do all of this, it fails and leaves nothing behind. Only for programs with one
+ * thread. */
 int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err *err);
 
-/* The init is for the caller to kill and to reap. */
+/* The caller must kill and reap the init. */
 void namespace_close(struct namespace *ns);
 
-/* In a child, before it becomes another program: its mounts become those of the namespace. False,
- * with errno, where that fails. */
+/* Call it in a child before exec: it enters the mounts of the namespace. False with errno on
+ * failure. */
 bool namespace_join(const struct namespace *ns);
 
-/* In a user namespace that was made just now: we are who we were outside, and nobody else is there.
- */
+/* Call it in a new user namespace: we keep our user and group there, and no other users exist. */
 int namespace_map_user(uid_t uid, gid_t gid, struct err *err);
 
 #endif

@@ -25,40 +25,39 @@
 #endif
 
 enum {
-    LIMITS_MS = 250,  /* how often we look at what the tree uses */
-    LAST_BREATH = 10, /* ms for what is about to end by itself */
-    SWEEP_GRACE = 1000,
-    SWEEP_CROWD = 100, /* so many are not asked to end */
+    LIMITS_MS = 250, /* how often we check memory and processes */
+    SETTLE_MS = 10,  /* ms to wait for processes that are about to end by themselves */
+    SWEEP_GRACE_MS = 1000,
+    SWEEP_ASK_MAX = 100, /* with more processes than this we kill at once */
     AGAIN_MS = 20,
-    STUCK_MS = 5000, /* what lives so long after SIGKILL is not ours to end */
+    STUCK_MS = 5000, /* if a process lives so long after SIGKILL, we cannot end it */
     SWEPT_MAX = 20,
 };
 
 struct guard {
     const struct guard_options *opts;
     struct container c;
-    sigset_t waiting;   /* the signal mask while we wait */
-    int status;         /* of the command, as waitpid() gives it */
-    bool ended;         /* the command has */
-    bool lifeline;      /* is open */
-    bool paused;        /* the tree is stopped */
-    bool killed;        /* we are past asking */
-    int64_t kill_began; /* 0: not yet */
-    int64_t deadline;   /* when the tree is killed, 0: not at all */
-    int64_t next_look;  /* at what it uses, 0: never */
-    const char *limit;  /* that it went over, or NULL */
+    sigset_t waiting;   /* the signal mask during ppoll() */
+    int status;         /* status of the command, as waitpid() returns it */
+    bool ended;         /* the command has ended */
+    bool lifeline;      /* the lifeline is open */
+    bool paused;        /* we have stopped the tree */
+    bool killed;        /* we have begun to kill the tree */
+    int64_t kill_began; /* when we began; 0: not yet */
+    int64_t deadline;   /* when we kill the tree; 0: never */
+    int64_t next_look;  /* when we check limits again; 0: never */
+    const char *limit;  /* the limit that the tree exceeded, or NULL */
     struct strv swept;
     size_t left;
 };
 
-/* --- signals ------------------------------------------------------------------------------ */
-
 static void on_signal(int signal)
 {
-    (void)signal; /* it only has to interrupt ppoll() */
+    (void)signal; /* the signal only has to interrupt ppoll() */
 }
 
-/* Signals arrive only while we wait; those that end others are for the engine to pass on. */
+/* Lets SIGCHLD arrive only during ppoll(). Ignores the signals that end others: the engine decides
+ * and sends us orders. */
 static int hold_signals(bool program, sigset_t *ret_waiting, struct err *err)
 {
     struct sigaction act = {.sa_handler = on_signal};
@@ -77,24 +76,22 @@ static int hold_signals(bool program, sigset_t *ret_waiting, struct err *err)
     return 0;
 }
 
-/* --- orders ------------------------------------------------------------------------------- */
-
-/* A stopped process takes a polite signal only when it goes on. */
-static void go_on(struct guard *g)
+/* A stopped process handles a signal like SIGTERM only after SIGCONT. */
+static void continue_tree(struct guard *g)
 {
     if (g->paused)
         container_signal(&g->c, SIGCONT);
     g->paused = false;
 }
 
-static void stop_child(struct guard *g)
+static void end_command(struct guard *g)
 {
     if (g->ended || g->deadline)
         return;
     g->deadline = clock_mono() + g->opts->grace;
     (void)kill(g->c.child,
-               g->opts->interrupt_signal); /* not reaped yet, so the pid is still its own */
-    go_on(g);
+               g->opts->interrupt_signal); /* not reaped yet, so the pid is still the command's */
+    continue_tree(g);
 }
 
 static void kill_tree(struct guard *g)
@@ -106,13 +103,13 @@ static void kill_tree(struct guard *g)
     container_signal(&g->c, SIGKILL);
 }
 
-/* Another user's, as sudo makes them, or one that a dead disk holds. */
+/* A process of another user (sudo), or one that waits for a dead disk. */
 static bool is_stuck(const struct guard *g)
 {
     return g->killed && clock_mono() - g->kill_began > STUCK_MS;
 }
 
-static void obey(struct guard *g, char order)
+static void carry_out(struct guard *g, char order)
 {
     switch (order) {
     case GUARD_KILL:
@@ -124,10 +121,10 @@ static void obey(struct guard *g, char order)
         g->paused = !g->deadline;
         break;
     case GUARD_CONTINUE:
-        go_on(g);
+        continue_tree(g);
         break;
     default:
-        stop_child(g);
+        end_command(g);
     }
 }
 
@@ -138,15 +135,15 @@ static void read_orders(struct guard *g)
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
     for (ssize_t i = 0; i < n; i++)
-        obey(g, orders[i]);
+        carry_out(g, orders[i]);
     if (n <= 0) {
         g->lifeline = false;
-        stop_child(g);
+        end_command(g);
     }
 }
 
-/* Waits for a child's end, an order, or a moment (0: none). */
-static void attend(struct guard *g, int64_t until)
+/* Waits for the end of a child, an order, or a time (0: none). */
+static void wait_for_event(struct guard *g, int64_t until)
 {
     struct pollfd fd = {.fd = g->lifeline ? GUARD_LIFELINE : -1, .events = POLLIN};
     int64_t left = until - clock_mono();
@@ -155,8 +152,6 @@ static void attend(struct guard *g, int64_t until)
     if (ppoll(&fd, 1, until ? &wait : NULL, &g->waiting) > 0)
         read_orders(g);
 }
-
-/* --- while the command runs --------------------------------------------------------------- */
 
 static void check_limits(struct guard *g)
 {
@@ -172,7 +167,7 @@ static void check_limits(struct guard *g)
         kill_tree(g);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t earlier_of(int64_t a, int64_t b)
 {
     return !a || (b && b < a) ? b : a;
 }
@@ -183,7 +178,7 @@ static void watch_child(struct guard *g)
     if (!g->c.limited && (limits->memory || limits->processes))
         g->next_look = clock_mono() + LIMITS_MS;
     while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended && !is_stuck(g)) {
-        attend(g, earlier(g->deadline, g->next_look));
+        wait_for_event(g, earlier_of(g->deadline, g->next_look));
         if (g->deadline && clock_mono() >= g->deadline)
             kill_tree(g);
         else if (g->next_look && !g->limit && clock_mono() >= g->next_look)
@@ -191,7 +186,8 @@ static void watch_child(struct guard *g)
     }
 }
 
-/* The kernel's own doing; a task that did well in spite of it has not failed. */
+/* Records a limit that the kernel enforced. If the command succeeded all the same, the task has not
+ * failed. */
 static void note_kernel_limits(struct guard *g)
 {
     if (g->limit || g->status == 0)
@@ -201,8 +197,6 @@ static void note_kernel_limits(struct guard *g)
     else if (cgroup_ran_out_of_processes(&g->c.cgroup))
         g->limit = "processes";
 }
-
-/* --- what it left ------------------------------------------------------------------------- */
 
 static bool is_swept(struct guard *g)
 {
@@ -223,26 +217,24 @@ static void note_leftovers(struct guard *g)
     }
 }
 
-/* What was to be killed anyway is not told as left behind. */
-static void delete_later(struct guard *g)
+/* If we had to kill the tree anyway, we do not report its processes as leftovers. */
+static void end_leftovers(struct guard *g)
 {
-    go_on(g);
-    for (int64_t end = clock_mono() + LAST_BREATH; !is_swept(g) && clock_mono() < end;)
-        attend(g, clock_mono() + 1); /* nobody tells us of the ends of orphans */
+    continue_tree(g);
+    for (int64_t end = clock_mono() + SETTLE_MS; !is_swept(g) && clock_mono() < end;)
+        wait_for_event(g, clock_mono() + 1); /* nobody tells us when orphans end, so we poll */
     if (!g->killed && !is_swept(g)) {
         note_leftovers(g);
-        if (g->left <= SWEEP_CROWD)
+        if (g->left <= SWEEP_ASK_MAX)
             container_signal(&g->c, SIGTERM);
     }
-    int64_t end = clock_mono() + (g->left <= SWEEP_CROWD ? SWEEP_GRACE : 0);
+    int64_t end = clock_mono() + (g->left <= SWEEP_ASK_MAX ? SWEEP_GRACE_MS : 0);
     while (!is_swept(g) && !is_stuck(g)) {
         if (g->killed || clock_mono() >= end)
             kill_tree(g);
-        attend(g, clock_mono() + AGAIN_MS);
+        wait_for_event(g, clock_mono() + AGAIN_MS);
     }
 }
-
-/* --- what is told of it ------------------------------------------------------------------- */
 
 static void quote(struct buf *out, const char *s)
 {
@@ -269,7 +261,7 @@ static void add_stuck(const struct guard *g, struct buf *line)
     quote(line, command.s);
 }
 
-static int report(const struct guard *g, struct err *err)
+static int write_status(const struct guard *g, struct err *err)
 {
     autobuf struct buf line = BUF_INIT;
     if (WIFSIGNALED(g->status))
@@ -293,8 +285,8 @@ static int report(const struct guard *g, struct err *err)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The search for leaks at our end would trace us, which nobody may, by a child of ours, which would
- * be in the namespace. */
+/* At exit the leak checker traces us from a child process. Nobody may trace us, and that child
+ * would be in the namespace. So we turn the leak checker off. */
 static bool is_closed;
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
@@ -303,8 +295,8 @@ int __lsan_is_turned_off(void)
 }
 #endif
 
-/* Without a namespace the command sees us: it is not to trace us or to open our descriptors. */
-static int close_to_others(struct err *err)
+/* Without a namespace the command sees us: it must not trace us or open our descriptors. */
+static int deny_tracing(struct err *err)
 {
 #ifdef __SANITIZE_ADDRESS__
     is_closed = true;
@@ -317,8 +309,6 @@ static int close_to_others(struct err *err)
 #endif
 }
 
-/* --- programs that git runs --------------------------------------------------------------- */
-
 static int die_with_git(struct err *err)
 {
 #ifdef __linux__
@@ -329,8 +319,8 @@ static int die_with_git(struct err *err)
 #endif
 }
 
-/* git is to see it when the program closes them. */
-static int let_go_of_streams(struct err *err)
+/* git must see end of file when the program closes its streams, so we close ours. */
+static int close_streams(struct err *err)
 {
     autoclose int none = open("/dev/null", O_RDWR | O_CLOEXEC);
     return none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0
@@ -338,18 +328,16 @@ static int let_go_of_streams(struct err *err)
                : 0;
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
-
 static int guard_tree(struct guard *g, struct err *err)
 {
-    if (close_to_others(err) || container_start(&g->c, g->opts->argv, err))
+    if (deny_tracing(err) || container_start(&g->c, g->opts->argv, err))
         return -1;
-    if (g->opts->program && let_go_of_streams(err))
+    if (g->opts->program && close_streams(err))
         return -1;
     watch_child(g);
     note_kernel_limits(g);
-    delete_later(g);
-    return g->opts->program ? 0 : report(g, err);
+    end_leftovers(g);
+    return g->opts->program ? 0 : write_status(g, err);
 }
 
 static int close_on_exec(struct err *err)
@@ -363,12 +351,12 @@ static int close_on_exec(struct err *err)
 int guard_run(const struct guard_options *opts, struct err *err)
 {
     struct guard g = {.opts = opts, .lifeline = !opts->program};
-    autoclose int file = -1; /* held until we have gone */
+    autoclose int file = -1; /* keep the lock until we exit */
     if ((!opts->program && close_on_exec(err)) ||
         (opts->file && guard_file_hold(opts->file, &file, err)))
         return -1;
-    /* Who enters a user namespace is no longer told of its parent's death, so we ask behind that.
-     */
+    /* Entering a user namespace resets the signal for the parent's death, so we set it
+     * afterwards. */
     if (hold_signals(opts->program, &g.waiting, err) ||
         container_open(&g.c, opts->contain, &opts->limits, &opts->hiding, err) ||
         (opts->program && die_with_git(err)))

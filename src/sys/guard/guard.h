@@ -1,21 +1,22 @@
 /*
- * The guard: a small process between the engine and each command that it starts. It keeps the whole
- * tree of processes that grows from the command (sys/contain/contain.h), and when the command ends,
- * or the engine does, it ends all that is left of that tree.
+ * The guard: a small process between the engine and each command. It contains all processes that
+ * descend from the command (sys/contain/contain.h). When the command or the engine ends, the guard
+ * ends the rest of that tree.
  *
  * The engine holds the writing end of a pipe, the lifeline. A byte on it is an order (enum
- * guard_order); its end, by whatever death, is the order to stop. What happened is written as one
- * line of JSON, just before the guard exits:
+ * guard_order). When it closes, even because the engine was killed, the guard stops the command.
+ * Just before its exit the guard writes one line of JSON:
+ *
  *
  *     {"exit":0,"means":"namespace","swept":["node server.js"],"left":1,"limit":"memory"}
  *
- * or "signal":9 in place of "exit". `swept` and `left`, their number, are there where the command
- * left processes behind; `limit` where the tree was ended because it used more than it may; `stuck`
- * is one that could not be ended.
+ * or "signal":9 in place of "exit". If the command left processes behind, `swept` lists them and
+ * `left` is their number. `limit` is the limit that the tree exceeded, for which we ended it.
+ * `stuck` is a process that we could not end.
  *
- * In a namespace the guard stays outside, out of reach of all that is inside. Else processes of the
- * same user may stop or kill it; so the engine lets it go on when it orders something, and kills
- * one that does not end.
+ * With a namespace the guard stays outside of it, and processes inside cannot reach it. Otherwise
+ * processes of the same user may stop or kill it. So the engine sends it SIGCONT with every order,
+ * and kills a guard that does not end.
  */
 #ifndef SYS_GUARD_GUARD_H
 #define SYS_GUARD_GUARD_H
@@ -25,31 +26,32 @@
 
 #include <stdint.h>
 
-enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open */
+enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that the engine gives to the guard */
 
-enum { GUARD_NOT_STARTED = 127 }; /* exit code; what shells say of a command that is not there */
+enum { GUARD_NOT_STARTED = 127 }; /* exit code; shells use it for a missing command */
 
-enum { GUARD_PATIENCE = 8000 }; /* ms beyond the grace in which one ends that was ordered to */
+/* ms beyond the grace period in which a guard must end after an order */
+enum { GUARD_PATIENCE = 8000 };
 
 enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k', GUARD_PAUSE = 'p', GUARD_CONTINUE = 'c' };
 
 struct guard_options {
-    int interrupt_signal; /* how the command is asked to end */
-    int64_t grace;        /* ms until it is made to */
+    int interrupt_signal; /* how we ask the command to end */
+    int64_t grace;        /* ms until we kill it */
     enum contain contain;
     struct limits limits;
-    struct hiding hiding; /* from the command, where there is a namespace */
-    bool program;         /* git runs it, as a filter: see below */
-    const char *file; /* gets the guard's pid and start time, and is locked as long as the guard or
-                       * anything of its tree may live; NULL: none */
+    struct hiding hiding; /* hidden from the command, if there is a namespace */
+    bool program;         /* git runs the guard, as a filter: see below */
+    const char *file; /* Gets the guard's pid and start time. The guard locks it as long as it or
+                         any process of its tree may live. NULL: none */
     char *const *argv;
 };
 
-/* Runs the command under guard; returns when nothing of it is left. Exit code of the guard: 0 where
- * the status line was written.
+/* Runs the command under guard, and returns when its whole tree is gone. Returns 0 if it wrote the
+ * status line.
  *
- * A program that git runs has no engine beside it: the guard has neither lifeline nor status line,
- * ends when git does, and does not return: its exit code is that of the program. */
+ * If git runs the program, there is no engine. Then the guard has no lifeline and writes no status
+ * line. It ends with git and does not return: its exit code is that of the program. */
 int guard_run(const struct guard_options *opts, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 
-/* Another guard of the same attempt has ended, but may be a moment away from having gone. */
+/* We wait for the lock: an earlier guard of the same attempt may need a moment to exit. */
 int guard_file_hold(const char *path, int *ret_fd, struct err *err)
 {
     autoclose int fd = -1;

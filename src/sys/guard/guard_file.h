@@ -1,13 +1,13 @@
 /*
- * The file of a guard: who it is, under a lock that it holds as long as it lives.
+ * The file of a guard: it names the guard, and the guard locks it while it lives.
  */
 #ifndef SYS_GUARD_GUARD_FILE_H
 #define SYS_GUARD_GUARD_FILE_H
 
 #include "base/err.h"
 
-/* Makes the file, or takes over one that nobody holds any more. The lock is held as long as the
- * descriptor is open, here or in a child that was not made by exec. */
+/* Makes the file, or takes over a file that nobody locks. The lock lasts until the descriptor is
+ * closed here and in every child that was forked without exec. */
 int guard_file_hold(const char *path, int *ret_fd, struct err *err);
 
 #endif

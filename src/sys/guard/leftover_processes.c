@@ -9,9 +9,9 @@
 #include <signal.h>
 #include <time.h>
 
-enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50, SECOND_LOOK = 10 };
+enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50, SECOND_SEARCH_MS = 10 };
 
-/* Doubles from call to call. */
+/* Sleeps, and doubles the time for the next call. */
 static void pause_for(int64_t *ms)
 {
     struct timespec pause = {.tv_nsec = *ms * 1000000};
@@ -32,7 +32,7 @@ static bool await_end(const char *const *marks, int64_t time_limit)
     }
 }
 
-static void note_names(const struct proc_table *procs, struct strv *names)
+static void add_names(const struct proc_table *procs, struct strv *names)
 {
     for (size_t i = 0; i < procs->all.n && i < NAMES_MAX; i++) {
         autobuf struct buf command = BUF_INIT;
@@ -41,7 +41,7 @@ static void note_names(const struct proc_table *procs, struct strv *names)
     }
 }
 
-/* What forks as fast as we look is stopped first, so that a look sees all of it. */
+/* Stops everything first: otherwise processes could fork as fast as we list them. */
 static void stop_all(const char *const *marks)
 {
     for (size_t before = 0;;) {
@@ -68,7 +68,7 @@ int leftover_processes_end(const char *const *marks, int64_t time_limit, struct 
         if (!left.all.n)
             return 0;
         if (names && first)
-            note_names(&left, names);
+            add_names(&left, names);
         if (clock_mono() >= end)
             return err_set(err, ERR_ENV, "process %d cannot be ended", (int)left.all.v[0].pid);
         for (size_t i = 0; i < left.all.n; i++)
@@ -76,7 +76,7 @@ int leftover_processes_end(const char *const *marks, int64_t time_limit, struct 
     }
 }
 
-/* Groups that have been ended are empty, so that they go. */
+/* Removes the control groups of guards that have ended. */
 static void end_cgroups(const char *run, pid_t guard)
 {
     autobuf struct buf place = BUF_INIT;
@@ -85,15 +85,15 @@ static void end_cgroups(const char *run, pid_t guard)
         cgroup_sweep(place.s, run, guard);
 }
 
-/* Who is just about to become another program has no environment for a moment: the second look sees
- * it. */
+/* A process that is in the middle of exec shows no environment for a moment. The second search
+ * finds it. */
 int leftover_processes_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
                                  struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
     autofree char *of_guard = mem_printf(GUARD_MARK "=%s", mark);
     const char *const marks[] = {of_run, of_guard, NULL};
-    int64_t ms = SECOND_LOOK;
+    int64_t ms = SECOND_SEARCH_MS;
     int rc = leftover_processes_end(marks, 0, names, err);
     pause_for(&ms);
     if (rc == 0)
@@ -118,5 +118,7 @@ int leftover_processes_await_run(const char *run, int64_t time_limit, struct err
     const char *const marks[] = {mark, NULL};
     return await_end(marks, time_limit)
                ? 0
-               : err_set(err, ERR_ENV, "what run %s has started is still there: try again", run);
+               : err_set(err, ERR_ENV,
+                         "processes of run %s are still running: try again when they have ended",
+                         run);
 }

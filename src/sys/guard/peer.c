@@ -23,9 +23,7 @@ void peer_done(struct peer *peer)
     vec_done(&peer->line);
 }
 
-/* --- one process -------------------------------------------------------------------------- */
-
-/* What follows "KEY:" and blanks, or NULL. */
+/* Returns the text behind "KEY:" and blanks, or NULL. */
 static const char *find_field(const char *text, const char *key)
 {
     size_t len = strlen(key);
@@ -58,7 +56,7 @@ static bool read_status(pid_t pid, struct peer_status *ret)
     return peer_parse(text, ret);
 }
 
-/* One of another pid namespace has other numbers. */
+/* The /proc of another pid namespace shows other numbers. */
 static bool has_proc(void)
 {
     char number[32];
@@ -67,9 +65,7 @@ static bool has_proc(void)
     return strtol(number, NULL, 10) == getpid();
 }
 
-/* --- the way up --------------------------------------------------------------------------- */
-
-static void list_own_line(peer_line *line)
+static void list_our_ancestors(peer_line *line)
 {
     struct peer_status s;
     pid_t pid = getpid();
@@ -87,15 +83,15 @@ static bool has_pid(const peer_line *line, pid_t pid)
     return false;
 }
 
-/* A parent that ends leaves its child to another one before its number can be used again. */
+/* If a parent dies, its child gets another parent before the pid can be reused. */
 static bool has_parent(pid_t pid, pid_t parent)
 {
     struct peer_status s;
     return read_status(pid, &s) && s.parent == parent;
 }
 
-/* We may be below a guard ourselves, as a run that an agent has started: so we look no further than
- * to the ancestor that the two of us have in common. False where an ancestor ended meanwhile. */
+/* Walks up from a process to our common ancestor. We may be below a guard ourselves, if an agent
+ * started our run, so we must not look further up. Returns false if an ancestor died meanwhile. */
 static bool climb(pid_t pid, const peer_line *own, peer_line *line, enum peer_place *ret)
 {
     struct peer_status s;
@@ -115,8 +111,8 @@ static bool climb(pid_t pid, const peer_line *own, peer_line *line, enum peer_pl
     return true;
 }
 
-/* The processes between a peer and its guard may end while we climb: then its way up is another
- * one, and we begin again. */
+/* Processes between a peer and its guard may die while we climb. Its parents then change, and we
+ * start again. */
 static enum peer_place find_place(pid_t pid, const peer_line *own, peer_line *line)
 {
     enum peer_place place;
@@ -128,11 +124,9 @@ static enum peer_place find_place(pid_t pid, const peer_line *own, peer_line *li
     return PEER_GONE;
 }
 
-/* --- who it is ---------------------------------------------------------------------------- */
-
 #ifdef __linux__
 
-/* A descriptor by which we see that it has ended; -1 where the kernel has none. */
+/* Returns a descriptor that tells us if the peer has ended; -1 if the kernel has none. */
 static int open_pidfd(int fd)
 {
     int pidfd = -1;
@@ -146,7 +140,8 @@ static bool has_ended(int pidfd)
     return pidfd >= 0 && poll(&p, 1, 0) != 0;
 }
 
-/* Another process may have its number once it has ended: so we look last whether it has. */
+/* Another process may get the peer's pid after it ends. So at the end we check that it still
+ * lives. */
 void peer_look(int fd, struct peer *ret)
 {
     struct ucred who;
@@ -156,11 +151,11 @@ void peer_look(int fd, struct peer *ret)
         ret->place = PEER_GONE;
         return;
     }
-    if (!who.pid || !has_proc()) /* 0: of a namespace around ours */
+    if (!who.pid || !has_proc()) /* 0: the peer is in an outer pid namespace */
         return;
     autoclose int pidfd = open_pidfd(fd);
     peer_line own = {0};
-    list_own_line(&own);
+    list_our_ancestors(&own);
     ret->place = find_place(who.pid, &own, &ret->line);
     vec_done(&own);
     if (has_ended(pidfd))
@@ -171,7 +166,7 @@ void peer_look(int fd, struct peer *ret)
 
 void peer_look(int fd, struct peer *ret)
 {
-    (void)fd, (void)has_proc, (void)list_own_line, (void)find_place;
+    (void)fd, (void)has_proc, (void)list_our_ancestors, (void)find_place;
     *ret = PEER_INIT;
 }
 

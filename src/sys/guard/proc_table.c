@@ -18,17 +18,17 @@
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
-/* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
+/* Numbers of fields in /proc/PID/stat, counted from 1 as in proc(5). */
 enum { STAT_PARENT = 4, STAT_GROUP, STAT_FLAGS = 9, STAT_START = 22, STAT_PENDING = 31 };
 
-/* The folder that tells of processes: a /proc of another pid namespace, or -1: our own. */
-static int world = -1;
+/* The /proc that we read: of another pid namespace, or -1 for our own. */
+static int proc_fd = -1;
 
 struct entry {
     pid_t pid, parent, group;
     char state;
-    bool ends;   /* by itself, or because it is being killed */
-    bool kernel; /* a thread of the kernel's own, which is no program */
+    bool ends;   /* it exits or is being killed */
+    bool kernel; /* a kernel thread, not a program */
     int64_t start;
 };
 
@@ -39,17 +39,18 @@ void proc_table_done(struct proc_table *procs)
 
 void proc_table_look_into(int proc)
 {
-    world = proc;
+    proc_fd = proc;
 }
 
 int proc_table_open(pid_t pid, const char *name, int flags)
 {
     char path[64];
-    (void)snprintf(path, sizeof(path), "%s%d/%s", world < 0 ? "/proc/" : "", (int)pid, name);
-    return openat(world, path, flags | O_RDONLY | O_CLOEXEC);
+    (void)snprintf(path, sizeof(path), "%s%d/%s", proc_fd < 0 ? "/proc/" : "", (int)pid, name);
+    return openat(proc_fd, path, flags | O_RDONLY | O_CLOEXEC);
 }
 
-/* /proc/PID/stat: the name, in brackets, may hold anything, so its end is the last bracket. */
+/* Parses /proc/PID/stat. The name in brackets may contain anything, so it ends at the last
+ * bracket. */
 static bool read_stat(pid_t pid, struct entry *ret)
 {
     char text[1024];
@@ -63,7 +64,7 @@ static bool read_stat(pid_t pid, struct entry *ret)
     const char *rest = strrchr(text, ')');
     if (!rest || strlen(rest) < 4)
         return false;
-    enum { EXITING = 4, KERNEL = 0x200000 }; /* in the flags that Linux shows */
+    enum { EXITING = 4, KERNEL = 0x200000 }; /* flags that Linux shows */
     unsigned long long fields[STAT_PENDING + 1];
     char *at = (char *)rest + 3;
     for (int i = STAT_PARENT; i <= STAT_PENDING; i++)
@@ -90,10 +91,10 @@ static bool has_ended(const struct entry *e)
     return e->state == 'Z' || e->state == 'X';
 }
 
-/* In a namespace that we look into from outside it is the init that does not count. */
+/* If we look into a namespace from outside, its init counts as us. */
 static bool is_us(pid_t pid)
 {
-    return pid == (world < 0 ? getpid() : 1);
+    return pid == (proc_fd < 0 ? getpid() : 1);
 }
 
 bool proc_table_lives(const struct proc_id *id)
@@ -102,29 +103,27 @@ bool proc_table_lives(const struct proc_id *id)
     return read_stat(id->pid, &e) && e.start == id->start && !has_ended(&e) && !e.ends;
 }
 
-static void add(struct proc_table *procs, const struct entry *e)
+static void add_process(struct proc_table *procs, const struct entry *e)
 {
     if (!has_ended(e) && !is_us(e->pid))
         vec_push(&procs->all, (struct proc_id){e->pid, e->start});
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
 struct table {
     VEC(struct entry) all;
 };
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
     pid_t pa = ((const struct entry *)a)->pid, pb = ((const struct entry *)b)->pid;
     return pa < pb ? -1 : pa > pb;
 }
 
-static DIR *open_world(void)
+static DIR *open_proc(void)
 {
-    if (world < 0)
+    if (proc_fd < 0)
         return opendir("/proc");
-    autoclose int fd = openat(world, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoclose int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     if (dir)
         (void)steal_fd(&fd);
@@ -133,7 +132,7 @@ static DIR *open_world(void)
 
 static void read_table(struct table *t)
 {
-    DIR *dir = open_world();
+    DIR *dir = open_proc();
     if (!dir)
         return;
     for (struct dirent *d; (d = readdir(dir));) {
@@ -145,13 +144,13 @@ static void read_table(struct table *t)
     }
     (void)closedir(dir);
     if (t->all.n)
-        qsort(t->all.v, t->all.n, sizeof(*t->all.v), by_pid);
+        qsort(t->all.v, t->all.n, sizeof(*t->all.v), compare_pids);
 }
 
-static const struct entry *find(const struct table *t, pid_t pid)
+static const struct entry *find_entry(const struct table *t, pid_t pid)
 {
     struct entry key = {.pid = pid};
-    return t->all.n ? bsearch(&key, t->all.v, t->all.n, sizeof(key), by_pid) : NULL;
+    return t->all.n ? bsearch(&key, t->all.v, t->all.n, sizeof(key), compare_pids) : NULL;
 }
 
 typedef bool wanted_fn(const struct table *t, const struct entry *e, pid_t pid);
@@ -162,18 +161,19 @@ static void collect(struct proc_table *procs, wanted_fn *wanted, pid_t pid)
     read_table(&t);
     for (size_t i = 0; i < t.all.n; i++) {
         if (wanted(&t, &t.all.v[i], pid))
-            add(procs, &t.all.v[i]);
+            add_process(procs, &t.all.v[i]);
     }
     vec_done(&t.all);
 }
 
-/* Whether the way up from a process leads to root; it is cut where the table changed under us. */
+/* True if root is an ancestor of the process. The chain of parents may be broken if the table
+ * changed while we read it. */
 static bool descends(const struct table *t, const struct entry *e, pid_t root)
 {
     for (size_t steps = 0; e && steps <= t->all.n; steps++) {
         if (e->parent == root)
             return true;
-        e = find(t, e->parent);
+        e = find_entry(t, e->parent);
     }
     return false;
 }
@@ -204,8 +204,6 @@ void proc_table_everyone(struct proc_table *procs)
 {
     collect(procs, is_anyone, 0);
 }
-
-/* --- one of them -------------------------------------------------------------------------- */
 
 static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *out)
 {
@@ -247,8 +245,8 @@ static bool is_called(pid_t pid, const char *name)
     return text.len == len + 1 && memcmp(text.s, name, len) == 0;
 }
 
-/* Who is just becoming another program has neither an environment nor a command line. On a loaded
- * machine that may take long. */
+/* In the middle of exec a process has neither an environment nor a command line. On a busy machine
+ * that may take long. */
 static bool is_between_programs(const struct entry *e)
 {
     enum { ENOUGH = 16 };
@@ -268,7 +266,7 @@ static void read_of_program(const struct entry *e, const char *name, size_t max,
         (void)nanosleep(&pause, NULL);
         read_proc_file(e->pid, name, max, ret);
     }
-    if (!ret->len) /* it may have become the other one between the two looks */
+    if (!ret->len) /* it may have finished exec after our last read */
         read_proc_file(e->pid, name, max, ret);
 }
 
@@ -288,7 +286,7 @@ void proc_table_command(pid_t pid, struct buf *out)
         buf_addch(out, text.s[i] ? text.s[i] : ' ');
 }
 
-/* Entries end with a NUL each, and so does what buf holds. */
+/* Each entry ends with a NUL, and so does the buf. */
 static bool has_mark(const struct buf *environment, const char *mark)
 {
     for (size_t at = 0; at < environment->len; at += strlen(environment->s + at) + 1) {
@@ -309,7 +307,7 @@ static bool has_marks(const struct entry *e, const char *const *marks)
     return true;
 }
 
-static bool has(const struct proc_table *procs, pid_t pid)
+static bool is_listed(const struct proc_table *procs, pid_t pid)
 {
     for (size_t i = 0; i < procs->all.n; i++) {
         if (procs->all.v[i].pid == pid)
@@ -318,28 +316,28 @@ static bool has(const struct proc_table *procs, pid_t pid)
     return false;
 }
 
-static void lookup_for_marked(struct proc_table *procs, const char *const *marks,
-                              struct table *ret_seen)
+static void search_marked(struct proc_table *procs, const char *const *marks,
+                          struct table *ret_seen)
 {
     read_table(ret_seen);
-    const struct entry *us = find(ret_seen, getpid());
+    const struct entry *us = find_entry(ret_seen, getpid());
     for (size_t i = ret_seen->all.n; i-- > 0;) {
         const struct entry *e = &ret_seen->all.v[i];
         bool above = e == us || (us && descends(ret_seen, us, e->pid));
-        if (!has_ended(e) && !above && !has(procs, e->pid) && has_marks(e, marks))
-            add(procs, e);
+        if (!has_ended(e) && !above && !is_listed(procs, e->pid) && has_marks(e, marks))
+            add_process(procs, e);
     }
 }
 
-/* Only at new ones, for nobody gets a mark later; and at the newest first, which may be the first
- * to end. No pid is given a second time so soon. */
-static void lookup_at_new(struct proc_table *procs, const char *const *marks, struct table *seen)
+/* Checks only processes that are not in `seen`, because a running process never gets a mark later.
+ * Begins with the newest, which may end first. The kernel does not reuse a pid that soon. */
+static void search_new(struct proc_table *procs, const char *const *marks, struct table *seen)
 {
     VEC(pid_t) pids = {0};
-    DIR *dir = open_world();
+    DIR *dir = open_proc();
     for (struct dirent *d; dir && (d = readdir(dir));) {
         pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
-        if (pid > 0 && !find(seen, pid))
+        if (pid > 0 && !find_entry(seen, pid))
             vec_push(&pids, pid);
     }
     if (dir)
@@ -349,15 +347,15 @@ static void lookup_at_new(struct proc_table *procs, const char *const *marks, st
         if (!read_stat(pids.v[i], &e))
             continue;
         if (!has_ended(&e) && has_marks(&e, marks))
-            add(procs, &e);
+            add_process(procs, &e);
         vec_push(&seen->all, e);
     }
     vec_done(&pids);
     if (seen->all.n)
-        qsort(seen->all.v, seen->all.n, sizeof(*seen->all.v), by_pid);
+        qsort(seen->all.v, seen->all.n, sizeof(*seen->all.v), compare_pids);
 }
 
-/* The pid that was given last, in a row of numbers; empty where the system does not tell. */
+/* Reads the last pid that the kernel assigned; empty if the system does not tell. */
 static void read_last_pid(struct buf *ret)
 {
     char bytes[128];
@@ -369,8 +367,8 @@ static void read_last_pid(struct buf *ret)
     buf_addstr(ret, last ? last : "");
 }
 
-/* One that starts the next and ends while we look is not seen, nor is the next. So a look that
- * finds nothing counts if nobody was started meanwhile, or if many have found nothing. */
+/* If a process starts another one and ends while we search, we see neither. So we trust an empty
+ * result only if no process started meanwhile, or after many searches. */
 void proc_table_marked(struct proc_table *procs, const char *const *marks)
 {
     enum { LOOKS = 50 };
@@ -378,11 +376,11 @@ void proc_table_marked(struct proc_table *procs, const char *const *marks)
     struct table seen = {0};
     size_t known = procs->all.n;
     read_last_pid(&before);
-    lookup_for_marked(procs, marks, &seen);
+    search_marked(procs, marks, &seen);
     read_last_pid(&after);
     for (int i = 0; i < LOOKS && procs->all.n == known && strcmp(before.s, after.s) != 0; i++) {
         read_last_pid(&before);
-        lookup_at_new(procs, marks, &seen);
+        search_new(procs, marks, &seen);
         read_last_pid(&after);
     }
     vec_done(&seen.all);
@@ -400,8 +398,6 @@ void proc_table_end_tracer(pid_t pid)
     if (tracer > 0 && tracer != getpid())
         (void)proc_table_signal(&id, SIGKILL);
 }
-
-/* --- programs in a folder ----------------------------------------------------------------- */
 
 static bool has_variable(pid_t pid, const char *name)
 {
@@ -424,7 +420,7 @@ static bool is_our_program(pid_t pid)
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-/* The same where the system says no more of it than its name. */
+/* Compares only names, for when the system shows nothing more. */
 static bool is_namesake(pid_t pid)
 {
     enum { NAME_MAX_ = 32 };
@@ -439,13 +435,13 @@ static bool is_below(const struct table *t, const struct entry *e, bool (*is_it)
     for (size_t steps = 0; e && steps <= t->all.n; steps++) {
         if (is_it(e->parent))
             return true;
-        e = find(t, e->parent);
+        e = find_entry(t, e->parent);
     }
     return false;
 }
 
-/* One of our user's of which the system does not say where it is: we are in a user namespace, and
- * it is not. */
+/* True if the process belongs to our user but the system hides its current folder: we are in a user
+ * namespace, and it is outside. */
 static bool is_hidden(pid_t pid)
 {
     char path[64], at[1];
@@ -489,7 +485,7 @@ static bool is_below_any(const char *path, const struct strv *folders)
     return false;
 }
 
-/* Whether the name of a git folder may lead to one of these; a relative one may. */
+/* True if `path` may lead into one of the folders. A relative path always may. */
 static bool may_lead_to(const char *path, const struct strv *folders)
 {
     if (path[0] != '/')
@@ -498,10 +494,10 @@ static bool may_lead_to(const char *path, const struct strv *folders)
     return !real || is_below_any(real, folders);
 }
 
-/* Whether one of these strings, each with a NUL behind it, names a git folder like that: NAME=PATH,
- * or NAME and PATH. */
-static bool dir_names_folder(const struct buf *strings, const char *name,
-                             const struct strv *folders)
+/* True if one of the NUL-terminated strings names such a git folder: NAME=PATH, or NAME followed by
+ * PATH. */
+static bool strings_name_folder(const struct buf *strings, const char *name,
+                                const struct strv *folders)
 {
     size_t len = strlen(name);
     for (size_t at = 0; at < strings->len; at += strlen(strings->s + at) + 1) {
@@ -515,14 +511,14 @@ static bool dir_names_folder(const struct buf *strings, const char *name,
     return false;
 }
 
-/* One that was started with the git folder named may be anywhere. */
-static bool dir_names_git_dir(pid_t pid, const struct strv *folders)
+/* A git that was given its git folder by name may run anywhere. */
+static bool names_git_dir(pid_t pid, const struct strv *folders)
 {
     autobuf struct buf line = BUF_INIT, environment = BUF_INIT;
     read_proc_file(pid, "cmdline", ENVIRONMENT_MAX, &line);
     read_proc_file(pid, "environ", ENVIRONMENT_MAX, &environment);
-    return dir_names_folder(&environment, "GIT_DIR", folders) ||
-           dir_names_folder(&line, "--git-dir", folders);
+    return strings_name_folder(&environment, "GIT_DIR", folders) ||
+           strings_name_folder(&line, "--git-dir", folders);
 }
 
 static bool may_be_in_any(const struct table *t, const struct entry *e, const struct strv *folders,
@@ -534,7 +530,7 @@ static bool may_be_in_any(const struct table *t, const struct entry *e, const st
         if (may_be_in(t, e, folders->v[i], variable))
             return true;
     }
-    return dir_names_git_dir(e->pid, folders);
+    return names_git_dir(e->pid, folders);
 }
 
 bool proc_table_programs_in(struct proc_table *procs, const char *name, const struct strv *folders,
@@ -547,24 +543,23 @@ bool proc_table_programs_in(struct proc_table *procs, const char *name, const st
         const struct entry *e = &t.all.v[i];
         if (!has_ended(e) && is_called(e->pid, name) && !descends(&t, e, getpid()) &&
             may_be_in_any(&t, e, folders, variable))
-            add(procs, e);
+            add_process(procs, e);
     }
     vec_done(&t.all);
     return tells;
 }
 
-/* --- signals ------------------------------------------------------------------------------ */
-
 #ifdef SYS_pidfd_send_signal
-/* A folder of /proc is a handle as well, and one that other namespaces' processes have. */
+/* A folder in /proc is a handle too, and the only one for a process in another namespace. */
 static int open_handle(pid_t pid)
 {
-    return world < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : proc_table_open(pid, "", O_DIRECTORY);
+    return proc_fd < 0 ? (int)syscall(SYS_pidfd_open, pid, 0)
+                       : proc_table_open(pid, "", O_DIRECTORY);
 }
 #endif
 
-/* Whoever has the pid once the handle is open keeps it as long as the handle is: so the start time
- * is looked at in between. */
+/* The handle always means the process that had the pid when we opened it. So we check the start
+ * time after that. */
 bool proc_table_signal(const struct proc_id *id, int signal)
 {
 #ifdef SYS_pidfd_send_signal
@@ -577,5 +572,5 @@ bool proc_table_signal(const struct proc_id *id, int signal)
     if (errno != ENOSYS && errno != EPERM && errno != EMFILE && errno != ENFILE)
         return false;
 #endif
-    return world < 0 && proc_table_start(id->pid) == id->start && kill(id->pid, signal) == 0;
+    return proc_fd < 0 && proc_table_start(id->pid) == id->start && kill(id->pid, signal) == 0;
 }

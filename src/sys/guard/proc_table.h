@@ -1,7 +1,7 @@
 /*
- * The processes of this machine, as /proc tells of them. A pid alone may name another process by
- * the time that it is used, so each is named by its pid and its start time, and signals go to a
- * handle of which both have been looked at. Where the system does not tell, lists stay empty.
+ * The processes of this machine, read from /proc. A pid alone may belong to another process by the
+ * time we use it. So we identify a process by pid and start time, and send signals through a handle
+ * for which we have checked both. If the system has no /proc, lists stay empty.
  */
 #ifndef SYS_GUARD_PROC_TABLE_H
 #define SYS_GUARD_PROC_TABLE_H
@@ -25,58 +25,56 @@ struct proc_table {
 void proc_table_done(struct proc_table *procs);
 #define autoprocs own_cleanup(proc_table_done)
 
-/* From now on this process looks into another pid namespace, a descendant of its own, through the
- * /proc that is mounted there: every pid below is one of that namespace, and its init does not
- * count as we do not count else. The descriptor stays open, and the caller's. */
+/* From now on this process reads another pid namespace, a descendant of its own, through the /proc
+ * that is mounted there. All pids below are then of that namespace. Its init does not count, just
+ * as we do not count otherwise. The caller keeps the descriptor open. */
 void proc_table_look_into(int proc);
 
-/* Opens a file of a process's folder for reading; -1 where it is not there. */
+/* Opens a file in the /proc folder of a process; -1 if it is missing. */
 int proc_table_open(pid_t pid, const char *name, int flags);
 
-/* Each adds processes to the list; ended ones that nobody has reaped are left out, as are we. */
+/* Each adds processes to the list, except zombies and ourselves. */
 void proc_table_below(struct proc_table *procs,
-                      pid_t root); /* all that descend from root, itself not */
+                      pid_t root); /* all descendants of root, without root */
 void proc_table_in_group(struct proc_table *procs, pid_t group);
 void proc_table_everyone(struct proc_table *procs);
 
-/* All whose environment, as they were started with it, has each of the marks: "NAME=value", NULL
- * behind the last. We and those that we descend from are left out, as are those that are listed
- * already. */
+/* Adds all processes whose initial environment has each of the marks: "NAME=value", NULL at the
+ * end. Leaves out ourselves, our ancestors, and processes that are listed already. */
 void proc_table_marked(struct proc_table *procs, const char *const *marks);
 
-/* A process whose current folder is `folder` or below it; 0 where there is none, or the system does
- * not tell: in a user namespace, of those outside of it. */
+/* Finds a process whose current folder is `folder` or below it. 0 if there is none or the system
+ * does not tell. A user namespace hides the folders of processes outside of it. */
 pid_t proc_table_in(const char *folder);
 
-/* Whether a program of that name has its current folder at `folder` or below; true as well where
- * the system does not tell, of any at all or, as in a user namespace, of one of our user's. Those
- * that we have started are left out, and those with a variable of that name in their environment
- * which another process of our program, that lives, has started. */
+/* True if a program of that name has its current folder at `folder` or below. Also true if the
+ * system does not tell: about any process, or about a process of our user, as in a user namespace.
+ * Leaves out our own descendants, and processes that have `variable` in their environment and
+ * descend from another living process of our program. */
 bool proc_table_program_in(const char *name, const char *folder, const char *variable);
 
-/* Adds all of that program that may be at work in one of these folders or below, by the same rules,
- * and those, wherever they are, whose environment or command line names a git folder there
- * (GIT_DIR,
- * --git-dir). False where the system does not tell. */
+/* Adds all processes of that program that may work in or below one of these folders, by the same
+ * rules. Also adds processes in any folder whose environment or command line names a git folder
+ * there (GIT_DIR, --git-dir). False if the system does not tell. */
 bool proc_table_programs_in(struct proc_table *procs, const char *name, const struct strv *folders,
                             const char *variable);
 
-/* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
+/* Appends the command line of a process, with blanks between arguments, at most 200 bytes. */
 void proc_table_command(pid_t pid, struct buf *out);
 
-/* When a process started, in a unit of the system's own; 0 where it is not there. Together with the
- * pid it names a process for good. */
+/* Start time of a process, in a unit of the system; 0 if it does not exist. Together with the pid
+ * it identifies a process for good. */
 int64_t proc_table_start(pid_t pid);
 
-/* Whether a process lives and is not about to end: neither is it being killed, nor does it wait for
- * its parent to reap it. It may still have files open and locked for a moment where it does not. */
+/* True if a process lives and is not about to end: it is not being killed and is no zombie. If
+ * false, it may still have files open and locked for a moment. */
 bool proc_table_lives(const struct proc_id *id);
 
-/* Ends the process that traces this one, if any does: a child that has ended is not ours to reap as
- * long as a tracer holds it. */
+/* Kills the process that traces this one, if any: we cannot reap an ended child while a tracer
+ * holds it. */
 void proc_table_end_tracer(pid_t pid);
 
-/* Sends a signal to just this process; false where it has gone. Signal 0 only asks. */
+/* Sends a signal to exactly this process; false if it is gone. Signal 0 only checks. */
 bool proc_table_signal(const struct proc_id *id, int signal);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads the start of a file of a process; false where it has gone. */
+/* Reads the beginning of a file in /proc; false if the process is gone. */
 static bool read_start(pid_t pid, const char *name, char *text, size_t size)
 {
     autoclose int fd = proc_table_open(pid, name, 0);
@@ -16,7 +16,7 @@ static bool read_start(pid_t pid, const char *name, char *text, size_t size)
     return n > 0;
 }
 
-/* Pages in memory, shared ones in full: quick to know, and never too little. */
+/* Resident memory, with shared pages counted in full: fast to read, and never too low. */
 static int64_t resident(pid_t pid)
 {
     char text[128], *rest;
@@ -26,7 +26,8 @@ static int64_t resident(pid_t pid)
     return strtoll(rest, NULL, 10) * sysconf(_SC_PAGESIZE);
 }
 
-/* The process's share of them. The kernel has to walk all its pages for that. */
+/* Resident memory, with a share of shared pages. Slow: the kernel walks all pages of the
+ * process. */
 static int64_t proportional(pid_t pid)
 {
     char text[2048];
@@ -36,7 +37,7 @@ static int64_t proportional(pid_t pid)
     return line ? strtoll(line + strlen("\nPss:"), NULL, 10) * 1024 : resident(pid);
 }
 
-static int64_t sum(const struct proc_table *procs, int64_t (*of)(pid_t pid))
+static int64_t sum_over(const struct proc_table *procs, int64_t (*of)(pid_t pid))
 {
     int64_t total = 0;
     for (size_t i = 0; i < procs->all.n; i++)
@@ -46,5 +47,5 @@ static int64_t sum(const struct proc_table *procs, int64_t (*of)(pid_t pid))
 
 bool usage_exceeds_memory(const struct proc_table *procs, int64_t bytes)
 {
-    return sum(procs, resident) > bytes && sum(procs, proportional) > bytes;
+    return sum_over(procs, resident) > bytes && sum_over(procs, proportional) > bytes;
 }

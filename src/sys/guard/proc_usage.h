@@ -1,5 +1,5 @@
 /*
- * What processes use of the machine.
+ * Memory use of processes.
  */
 #ifndef SYS_GUARD_PROC_USAGE_H
 #define SYS_GUARD_PROC_USAGE_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Whether processes use more than so many bytes of memory together. Pages that several share count
- * once among them. */
+/* True if the processes together use more than `bytes` of memory. Pages that several of them share
+ * count once. */
 bool usage_exceeds_memory(const struct proc_table *procs, int64_t bytes);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 7000 }; /* a guard's grace, its sweep, and a little */
+enum { PATIENCE_MS = 7000 }; /* time for a guard's grace period and its sweep, with a margin */
 
 int warden_start(struct warden *w, const char *self, const char *run, struct err *err)
 {
@@ -37,14 +37,14 @@ void warden_dismiss(struct warden *w)
 {
     if (!w->pid)
         return;
-    (void)!write(w->lifeline, "q", 1); /* one that has gone is dismissed too */
+    (void)!write(w->lifeline, "q", 1); /* works even if the warden has died */
     own_close(&w->lifeline);
     while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     *w = (struct warden){0};
 }
 
-/* What is meant for the engine is not for us. */
+/* These signals are meant for the engine only. */
 static int ignore_signals(struct err *err)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
@@ -56,8 +56,8 @@ static int ignore_signals(struct err *err)
     return 0;
 }
 
-/* Nobody waits for a workspace any more. Guards need their time, and a git that moves the user's
- * checkout is to finish that. */
+/* Kills at once what nobody needs any more. Guards get time to end. A git that moves the user's
+ * checkout gets time to finish. */
 static int end_all(const char *run, struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);

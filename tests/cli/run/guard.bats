@@ -503,7 +503,7 @@ END
     add_task t -- 'write t 1'
     ANABRANCH_CONTAIN=rope run_plan
     assert_status 2
-    [[ $stderr == *"may be namespace, cgroup, subreaper or group"* ]] || fail "$stderr"
+    [[ $stderr == *"it must be namespace, cgroup, subreaper or group"* ]] || fail "$stderr"
     assert_clean
 }
 
