@@ -16,10 +16,10 @@ static size_t doc_limit(const struct doc_options *opts)
 int doc_too_deep(struct problems *ps, struct pos pos)
 {
     problem_error_at(ps, RULE_SYNTAX, pos, "nested deeper than %d levels", DOC_MAX_DEPTH);
-    return problem_hint(ps, "take some levels of lists and mappings out");
+    return problem_hint(ps, "reduce the nesting of lists and mappings");
 }
 
-static int too_large(struct problems *ps, size_t len, size_t max)
+static int report_too_large(struct problems *ps, size_t len, size_t max)
 {
     autobuf struct buf size = BUF_INIT, limit = BUF_INIT;
     text_format_bytes(&size, (int64_t)len);
@@ -29,8 +29,8 @@ static int too_large(struct problems *ps, size_t len, size_t max)
     return problem_hint(ps, "--max-size raises the limit");
 }
 
-/* The name of the file stands in front of every problem already. */
-static int unreadable(struct problems *ps, const struct err *err)
+/* Every problem already begins with the name of the file, so we do not repeat it. */
+static int report_unreadable(struct problems *ps, const struct err *err)
 {
     if (err->errnum == EFBIG) {
         problem_error_at(ps, RULE_FILE, (struct pos){0}, "%s", err->msg);
@@ -40,22 +40,21 @@ static int unreadable(struct problems *ps, const struct err *err)
                             strerror(err->errnum));
 }
 
-/* Everything that would make a reader behind this one see another text than we do. */
+/* Refuses bytes for which another reader might see a different text than we do. */
 static int check_bytes(const char *text, size_t len, struct problems *ps)
 {
     struct text_pos c = {text, len, 0, {1, 1}};
     size_t valid = text_valid(text, len);
     if (valid < len) {
         problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, valid),
-                         "not valid UTF-8: byte 0x%02x does not belong here",
-                         (unsigned char)text[valid]);
+                         "invalid UTF-8: unexpected byte 0x%02x", (unsigned char)text[valid]);
         return problem_hint(ps, "save the file as UTF-8");
     }
     const char *nul = len ? memchr(text, '\0', len) : NULL;
     if (nul) {
         problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, (size_t)(nul - text)),
-                         "the text holds a NUL byte");
-        return problem_hint(ps, "save the file as UTF-8 text; UTF-16 is not read");
+                         "the text contains a NUL byte");
+        return problem_hint(ps, "save the file as UTF-8 text; UTF-16 is not supported");
     }
     return 0;
 }
@@ -82,7 +81,7 @@ int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
 {
     *doc = (struct doc){0};
     if (len > doc_limit(opts))
-        return too_large(ps, len, doc_limit(opts));
+        return report_too_large(ps, len, doc_limit(opts));
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         len -= 3;
@@ -103,7 +102,7 @@ int doc_load(struct doc *doc, const char *path, const struct doc_options *opts, 
     autobuf struct buf text = BUF_INIT;
     struct err err;
     if (file_read_input(path, doc_limit(opts), &text, &err) < 0)
-        return unreadable(ps, &err);
+        return report_unreadable(ps, &err);
     return doc_parse(doc, strcmp(path, "-") == 0 ? NULL : path, text.s, text.len, opts, ps);
 }
 
@@ -120,6 +119,6 @@ const struct node *doc_read_line(struct arena *a, const char *text, size_t len)
     autoproblems struct problems ps;
     problems_init(&ps, "line");
     bool good = *text == '{' && doc_parse(&doc, NULL, text, len, &opts, &ps) == 0;
-    *a = doc.arena; /* the tree goes on to live there */
+    *a = doc.arena; /* the tree stays in this arena */
     return good && doc.root && doc.root->kind == NODE_MAP ? doc.root : NULL;
 }

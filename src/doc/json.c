@@ -1,7 +1,7 @@
 /*
- * JSON: jansson decides what is valid and gives the values; it does not keep positions. So the text
- * is walked a second time, token by token, in lock step with jansson's tree. The walk may trust the
- * text, because jansson has read it already.
+ * JSON: jansson validates the text and gives the values, but no positions. So we walk the text a
+ * second time, token by token, in step with jansson's tree. The walk can trust the text, because
+ * jansson has accepted it.
  */
 #include "base/node/text_pos.h"
 #include "doc/tree/reader.h"
@@ -15,7 +15,7 @@ static void own_json(json_t **value)
 }
 
 struct token {
-    size_t start, end; /* start == end: the text has ended */
+    size_t start, end; /* start == end: end of text */
 };
 
 struct scan {
@@ -74,38 +74,38 @@ static struct token next_token(struct scan *s)
     return t;
 }
 
-static char first(const struct scan *s, struct token t)
+static char first_char(const struct scan *s, struct token t)
 {
     return t.start < t.end ? s->text[t.start] : '\0';
 }
 
-static bool opens(char c)
+static bool is_opening(char c)
 {
     return c == '{' || c == '[';
 }
 
-static bool closes(char c)
+static bool is_closing(char c)
 {
     return c == '}' || c == ']';
 }
 
-/* Offset of the bracket that opens one level too many, or len. jansson recurses, so this comes
- * before it. */
-static size_t too_deep(const char *text, size_t len)
+/* Returns the offset of the bracket that exceeds the depth limit, or len. We check this before
+ * jansson, because jansson recurses. */
+static size_t find_too_deep(const char *text, size_t len)
 {
     struct scan s = {text, len, 0};
     size_t depth = 0;
     for (struct token t = next_token(&s); t.start < t.end; t = next_token(&s)) {
-        if (opens(text[t.start]) && ++depth > DOC_MAX_DEPTH)
+        if (is_opening(text[t.start]) && ++depth > DOC_MAX_DEPTH)
             return t.start;
-        if (closes(text[t.start]) && depth)
+        if (is_closing(text[t.start]) && depth)
             depth--;
     }
     return len;
 }
 
-/* Where jansson stopped, seen by a person: the token it stopped at, the one before, and the
- * innermost bracket that was open. */
+/* The place where jansson stopped, as a person sees it: its token, the token before it, and the
+ * innermost open bracket. */
 struct spot {
     struct token token, before, open;
 };
@@ -117,9 +117,9 @@ static struct spot find_spot(const char *text, size_t len, size_t offset)
     struct spot spot = {.token = next_token(&s)};
     size_t depth = 0;
     while (spot.token.start < spot.token.end && spot.token.end < offset) {
-        if (opens(text[spot.token.start]) && depth < DOC_MAX_DEPTH)
+        if (is_opening(text[spot.token.start]) && depth < DOC_MAX_DEPTH)
             open[++depth] = spot.token;
-        if (closes(text[spot.token.start]) && depth)
+        if (is_closing(text[spot.token.start]) && depth)
             depth--;
         spot.before = spot.token;
         spot.token = next_token(&s);
@@ -128,7 +128,7 @@ static struct spot find_spot(const char *text, size_t len, size_t offset)
     return spot;
 }
 
-/* Whether two tokens are the same string, however it is written. */
+/* True if two tokens are the same string, even if they are written differently. */
 static bool same_string(const char *text, struct token a, struct token b)
 {
     size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
@@ -137,8 +137,8 @@ static bool same_string(const char *text, struct token a, struct token b)
     return x && y && json_equal(x, y);
 }
 
-/* The first member of the object at spot->open with the key at spot->token. */
-static struct token first_of(const char *text, size_t len, const struct spot *spot)
+/* Finds the first key of the object at spot->open that equals the key at spot->token. */
+static struct token find_first_key(const char *text, size_t len, const struct spot *spot)
 {
     struct scan s = {text, len, spot->open.end};
     size_t depth = 0;
@@ -146,9 +146,9 @@ static struct token first_of(const char *text, size_t len, const struct spot *sp
     for (struct token t = next_token(&s); t.start < spot->token.start; t = next_token(&s)) {
         if (depth == 0 && key && same_string(text, t, spot->token))
             return t;
-        if (opens(text[t.start]))
+        if (is_opening(text[t.start]))
             depth++;
-        if (closes(text[t.start]))
+        if (is_closing(text[t.start]))
             depth--;
         key = text[t.start] == ',';
     }
@@ -162,84 +162,85 @@ struct reader {
     struct problems *ps;
 };
 
-static int duplicate(struct reader *r, const struct spot *spot)
+static int report_duplicate(struct reader *r, const struct spot *spot)
 {
-    struct token a = first_of(r->scan.text, r->scan.len, spot);
+    struct token a = find_first_key(r->scan.text, r->scan.len, spot);
     uint32_t line = text_pos_seek(&r->cursor, a.start).line;
     problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->token.start),
-                     "the key %.*s is there twice, first in line %u",
+                     "duplicate key %.*s, first on line %u",
                      (int)(spot->token.end - spot->token.start), r->scan.text + spot->token.start,
                      line);
     return problem_hint(r->ps, "rename or remove one of the two");
 }
 
-static int at_end(struct reader *r, const struct spot *spot)
+static int report_end(struct reader *r, const struct spot *spot)
 {
     if (spot->before.end == 0)
         return problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the JSON text is empty");
-    char c = first(&r->scan, spot->open);
+    char c = first_char(&r->scan, spot->open);
     return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->open.start),
                             "this '%c' is never closed", c ? c : '{');
 }
 
-/* Mistakes inside a string: jansson stopped at `offset`. */
-static int in_string(struct reader *r, const struct spot *spot, size_t offset, const char *message)
+/* Reports an error inside a string; jansson stopped at `offset`. */
+static int report_string(struct reader *r, const struct spot *spot, size_t offset,
+                         const char *message)
 {
     const char *text = r->scan.text;
     size_t at = offset < r->scan.len ? offset : r->scan.len - 1;
     if (strncmp(message, "control character", 17) == 0)
         return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, at),
-                                "a control character in a string has to be written as an escape");
+                                "a control character in a string must be escaped");
     if (strncmp(message, "invalid escape", 14) == 0) {
         for (at = offset - 1; at > spot->token.start && text[at] != '\\';)
             at--;
         return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, at),
-                                "no escape of JSON: a backslash itself is written as two");
+                                "not a JSON escape: write a backslash as two");
     }
     bool whole = strncmp(message, "invalid", 7) == 0;
     return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->token.start), "%s",
                             whole ? message : "this string is not closed");
 }
 
-/* Adds what helps with the mistakes that people make; else what jansson says. */
-static int at_token(struct reader *r, const struct spot *spot, const char *message)
+/* Explains the usual mistakes; otherwise repeats jansson's message. */
+static int report_token(struct reader *r, const struct spot *spot, const char *message)
 {
-    char c = first(&r->scan, spot->token), before = first(&r->scan, spot->before);
-    if (before == ',' && closes(c)) {
+    char c = first_char(&r->scan, spot->token), before = first_char(&r->scan, spot->before);
+    if (before == ',' && is_closing(c)) {
         problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->before.start),
-                         "a comma in front of '%c'", c);
-        return problem_hint(r->ps, "JSON has no comma after the last item: take it out");
+                         "a comma before '%c'", c);
+        return problem_hint(r->ps, "JSON has no comma after the last item: remove it");
     }
     struct pos pos = text_pos_seek(&r->cursor, spot->token.start);
     if (c == '/' || c == '#') {
         problem_error_at(r->ps, RULE_SYNTAX, pos, "JSON has no comments");
-        return problem_hint(r->ps, "take the comment out, or write the plan in YAML or TOML");
+        return problem_hint(r->ps, "remove the comment, or write the plan in YAML or TOML");
     }
     problem_error_at(r->ps, RULE_SYNTAX, pos, "%s", message);
     if (c == '\'')
-        return problem_hint(r->ps, "strings are written in double quotes");
+        return problem_hint(r->ps, "write strings in double quotes");
     if (strncmp(message, "'}' expected", 12) == 0 || strncmp(message, "']' expected", 12) == 0)
-        return problem_hint(r->ps, "is there a comma missing in front of it?");
+        return problem_hint(r->ps, "is a comma missing before it?");
     if (strncmp(message, "string or", 9) == 0)
-        return problem_hint(r->ps, "keys are written in double quotes");
+        return problem_hint(r->ps, "write keys in double quotes");
     return -1;
 }
 
-static int refuse(struct reader *r, const json_error_t *error)
+static int report_error(struct reader *r, const json_error_t *error)
 {
-    /* jansson may stop at the end of the last token, or behind the white space that follows it. */
+    /* jansson stops at the end of the last token, or after the white space behind it. */
     bool end = strstr(error->text, "near end of file");
     size_t offset = end ? r->scan.len + 1 : error->position > 0 ? (size_t)error->position : 0;
     struct spot spot = find_spot(r->scan.text, r->scan.len, offset);
     if (json_error_code(error) == json_error_duplicate_key)
-        return duplicate(r, &spot);
+        return report_duplicate(r, &spot);
     if (spot.token.start == spot.token.end)
-        return at_end(r, &spot);
-    bool string = first(&r->scan, spot.token) == '"';
+        return report_end(r, &spot);
+    bool string = first_char(&r->scan, spot.token) == '"';
     if (string && (offset < spot.token.end || spot.token.end == r->scan.len ||
                    strncmp(error->text, "invalid Unicode", 15) == 0))
-        return in_string(r, &spot, offset, error->text);
-    return at_token(r, &spot, error->text);
+        return report_string(r, &spot, offset, error->text);
+    return report_token(r, &spot, error->text);
 }
 
 static struct node *make_scalar(struct reader *r, json_t *value, struct token t)
@@ -271,11 +272,11 @@ static struct node *make_node(struct reader *r, json_t *value, struct token t)
                     text_pos_seek(&r->cursor, t.start));
 }
 
-/* A list or map that is open: what jansson holds of it, and how far we are. */
+/* An open list or map: jansson's value and our position in it. */
 struct frame {
     json_t *value;
-    void *iter; /* of a map */
-    size_t n;   /* of a list */
+    void *iter; /* position in a map */
+    size_t n;   /* position in a list */
     struct node *node;
 };
 
@@ -284,7 +285,7 @@ static json_t *next_member(struct reader *r, struct frame *f, struct token key, 
     json_t *value = json_object_iter_value(f->iter);
     const char *name = json_object_iter_key(f->iter);
     struct pos pos = text_pos_seek(&r->cursor, key.start);
-    (void)next_token(&r->scan); /* the colon */
+    (void)next_token(&r->scan); /* skip the colon */
     *ret = make_node(r, value, next_token(&r->scan));
     node_put(&r->doc->arena, f->node, name, strlen(name), pos, *ret);
     f->iter = json_object_iter_next(f->value, f->iter);
@@ -299,7 +300,7 @@ static json_t *next_item(struct reader *r, struct frame *f, struct token t, stru
     return value;
 }
 
-static void build(struct reader *r, json_t *value)
+static void build_tree(struct reader *r, json_t *value)
 {
     struct frame stack[DOC_MAX_DEPTH + 1];
     size_t depth = 0;
@@ -312,9 +313,9 @@ static void build(struct reader *r, json_t *value)
         node = NULL;
         struct token t = next_token(&r->scan);
         struct frame *top = &stack[depth - 1];
-        if (closes(first(&r->scan, t)))
+        if (is_closing(first_char(&r->scan, t)))
             depth--;
-        else if (first(&r->scan, t) != ',')
+        else if (first_char(&r->scan, t) != ',')
             value = top->node->kind == NODE_MAP ? next_member(r, top, t, &node)
                                                 : next_item(r, top, t, &node);
     }
@@ -325,14 +326,14 @@ int doc_read_json(struct doc *doc, const char *text, size_t len, struct pos star
 {
     struct reader r = {doc, {text, len, 0}, {text, len, 0, start}, ps};
     doc->syntax = DOC_JSON;
-    size_t deep = too_deep(text, len);
+    size_t deep = find_too_deep(text, len);
     if (deep < len)
         return doc_too_deep(ps, text_pos_seek(&r.cursor, deep));
     json_error_t error;
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
     own_cleanup(own_json) json_t *value = json_loadb(text, len, flags, &error);
     if (!value)
-        return refuse(&r, &error);
-    build(&r, value);
+        return report_error(&r, &error);
+    build_tree(&r, value);
     return 0;
 }

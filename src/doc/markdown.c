@@ -1,35 +1,35 @@
 /*
- * Markdown: which part of the file is the plan. The front matter is found line by line, the fenced
- * block by cmark, so that any fence of CommonMark will do, in lists and quotes too.
+ * Markdown: finds the plan in the file. We find front matter line by line. cmark finds the fenced
+ * block, so every fence of CommonMark works, in lists and quotes too.
  */
 #include "base/node/text_pos.h"
 #include "doc/tree/reader.h"
 
 #include "base/vec.h"
 
-#define CMARK_NO_SHORT_NAMES 1 /* one of them is NODE_LIST */
+#define CMARK_NO_SHORT_NAMES 1 /* cmark's short name NODE_LIST collides with ours */
 #include <cmark.h>
 #include <string.h>
 
 struct file {
     const char *text;
     size_t len;
-    /* Front matter, with the two rules around it; no lines: there is none. */
+    /* Front matter between its two rules. No front matter: front_lines is 0. */
     size_t front, front_end; /* offsets of the YAML */
-    size_t body;             /* offset of what follows */
+    size_t body;             /* offset of the text after it */
     uint32_t front_lines;
 };
 
 struct block {
     uint32_t first, last;  /* lines of the file, fences included */
-    bool closed;           /* by a fence, not by the end of the file */
-    char *json;            /* what cmark makes of it, without indentation and quote marks */
-    VEC(struct pos) lines; /* where each line of it begins in the file */
+    bool closed;           /* closed by a fence, not by the end of the file */
+    char *json;            /* contents without indentation and quote marks */
+    VEC(struct pos) lines; /* start of each line of it in the file */
 };
 
 struct blocks {
     VEC(struct block) list;
-    /* How far the lines of the file are known, in cmark's count and in ours. */
+    /* The last line end that we looked up, in our count and in cmark's. */
     struct text_pos cursor;
     size_t at;
     uint32_t number;
@@ -44,7 +44,8 @@ static void blocks_done(struct blocks *b)
     vec_done(&b->list);
 }
 
-/* Offset of the next line; *ret_len is the length of this one without white space at its end. */
+/* Returns the offset of the next line. *ret_len is the length of this line without trailing white
+ * space. */
 static size_t next_line(const struct file *f, size_t at, size_t *ret_len)
 {
     const char *lf = memchr(f->text + at, '\n', f->len - at);
@@ -77,7 +78,7 @@ static int find_front(struct file *f, struct problems *ps)
         at = next;
     }
     problem_error_at(ps, RULE_SYNTAX, (struct pos){1, 1}, "the front matter is never closed");
-    return problem_hint(ps, "put a line of --- behind its last line");
+    return problem_hint(ps, "add a line with --- after its last line");
 }
 
 static const char *skip_word(const char *s, const char *word)
@@ -92,8 +93,8 @@ static bool is_dispatch(const char *info)
     return rest && skip_word(rest + strspn(rest, " \t"), "dispatch");
 }
 
-/* Moves to the end of a line of the body, in cmark's count: it ends lines at LF, at CRLF and also
- * at a lone CR. Lines are asked for in their order. */
+/* Moves to the end of a line of the body. cmark ends lines at LF, CRLF and a lone CR, so `line`
+ * counts them like that. Call it with increasing lines. */
 static struct pos seek_line_end(const struct file *f, struct blocks *blocks, uint32_t line)
 {
     size_t end = blocks->at;
@@ -115,7 +116,8 @@ static uint32_t count_chars(const char *s, size_t len)
     return n;
 }
 
-/* The line of the file ends as the line of the block does, whatever stands in front of it. */
+/* Computes where each line of the block begins in the file. A line of the file ends like the line
+ * of the block, and may have other text before it; so we count back from its end. */
 static void map_lines(const struct file *f, struct blocks *blocks, struct block *b, uint32_t fence)
 {
     b->first = seek_line_end(f, blocks, fence).line;
@@ -184,8 +186,9 @@ static uint32_t plan_key_in_text(const struct file *f)
     return 0;
 }
 
-/* The line of a key that makes the front matter a plan, or 0. Front matter that is no YAML of ours
- * is judged by its look: it may be for another program, or a plan with a slip in it. */
+/* Returns the line of the key that makes the front matter a plan, or 0. If the front matter is not
+ * valid YAML, it may belong to another program or be a plan with a mistake. So we then search its
+ * text for such a key. */
 static uint32_t plan_line(const struct file *f)
 {
     autoproblems struct problems ignored;
@@ -212,7 +215,7 @@ static size_t count_prose(const struct file *f, uint32_t first, uint32_t last)
     return prose;
 }
 
-static int refuse_many(const struct blocks *blocks, struct problems *ps)
+static int report_many(const struct blocks *blocks, struct problems *ps)
 {
     autobuf struct buf lines = BUF_INIT;
     size_t n = blocks->list.n, shown = n < 20 ? n : 20;
@@ -223,12 +226,12 @@ static int refuse_many(const struct blocks *blocks, struct problems *ps)
                               : ", ",
                  blocks->list.v[i].first);
     problem_error_at(ps, RULE_SYNTAX, (struct pos){blocks->list.v[1].first, 1},
-                     "%zu `json dispatch` blocks, in lines %s%s", n, lines.s,
+                     "%zu `json dispatch` blocks, on lines %s%s", n, lines.s,
                      shown < n ? " ..." : "");
-    return problem_hint(ps, "a plan is one block: join them, or take a word out of the fence");
+    return problem_hint(ps, "a plan is one block: join them, or remove a word from the fence");
 }
 
-static int refuse_both(uint32_t front, uint32_t block, struct problems *ps)
+static int report_both(uint32_t front, uint32_t block, struct problems *ps)
 {
     problem_error_at(ps, RULE_SYNTAX, (struct pos){block, 1},
                      "two plans: the front matter (line %u) and a `json dispatch` block (line %u)",
@@ -236,14 +239,14 @@ static int refuse_both(uint32_t front, uint32_t block, struct problems *ps)
     return problem_hint(ps, "remove one of the two");
 }
 
-static int refuse_none(struct problems *ps)
+static int report_none(struct problems *ps)
 {
     problem_error_at(ps, RULE_SYNTAX, (struct pos){1, 1}, "there is no plan in this Markdown file");
     return problem_hint(ps, "a plan is YAML between two lines of --- at the top of the file, or a "
                             "fenced block that begins with ```json dispatch");
 }
 
-static void move(struct pos *pos, const struct block *b)
+static void to_file_pos(struct pos *pos, const struct block *b)
 {
     size_t i = pos->line - b->lines.v[0].line;
     if (!pos->line)
@@ -254,11 +257,11 @@ static void move(struct pos *pos, const struct block *b)
     pos->line = b->lines.v[i].line;
 }
 
-static void move_tree(struct node *root, const struct block *b)
+static void to_file_positions(struct node *root, const struct block *b)
 {
     for (struct node *n = root; n;) {
-        move(&n->pos, b);
-        move(&n->key_pos, b);
+        to_file_pos(&n->pos, b);
+        to_file_pos(&n->key_pos, b);
         if (n->kind >= NODE_LIST && n->first) {
             n = n->first;
             continue;
@@ -275,11 +278,11 @@ static int read_block(struct doc *doc, const struct block *b, struct problems *p
     struct pos start = {b->lines.v[0].line, 1};
     int result = doc_read_json(doc, b->json, strlen(b->json), start, ps);
     if (result == 0)
-        move_tree(doc->root, b);
+        to_file_positions(doc->root, b);
     for (size_t i = before; i < ps->list.n; i++)
-        move(&ps->list.v[i].pos, b);
+        to_file_pos(&ps->list.v[i].pos, b);
     if (result < 0 && !b->closed)
-        problem_hint(ps, "the fence in line %u is never closed", b->first);
+        problem_hint(ps, "the fence on line %u is never closed", b->first);
     return result;
 }
 
@@ -305,13 +308,13 @@ int doc_read_markdown(struct doc *doc, const char *text, size_t len, struct prob
         return -1;
     find_blocks(&f, &blocks);
     if (blocks.list.n == 0)
-        return f.front_lines ? read_front(doc, &f, ps) : refuse_none(ps);
+        return f.front_lines ? read_front(doc, &f, ps) : report_none(ps);
     if (blocks.list.n > 1)
-        return refuse_many(&blocks, ps);
+        return report_many(&blocks, ps);
     const struct block *b = &blocks.list.v[0];
     uint32_t plan = f.front_lines ? plan_line(&f) : 0;
     if (plan)
-        return refuse_both(plan, b->first, ps);
+        return report_both(plan, b->first, ps);
     doc->prose_lines = count_prose(&f, b->first, b->last);
     return read_block(doc, b, ps);
 }

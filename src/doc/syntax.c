@@ -1,5 +1,5 @@
 /*
- * Which syntax a text is in, for files whose name does not say it and for standard input.
+ * Finds the syntax of a text, for standard input and for files whose name does not tell it.
  */
 #include "doc/tree/reader.h"
 
@@ -10,10 +10,10 @@
 
 struct line {
     const char *s;
-    size_t len; /* without the white space at its end */
+    size_t len; /* without trailing white space */
 };
 
-/* Takes the next line off the text; false at its end. */
+/* Reads the next line; false at the end of the text. */
 static bool next_line(const char **text, const char *end, struct line *line)
 {
     if (*text == end)
@@ -36,7 +36,7 @@ const char *doc_syntax_name(enum doc_syntax syntax)
     return names[syntax];
 }
 
-static enum doc_syntax by_ending(const char *name)
+static enum doc_syntax syntax_of_name(const char *name)
 {
     static const struct {
         const char *ending;
@@ -67,7 +67,7 @@ bool doc_has_front_matter(const char *text, size_t len)
     return false;
 }
 
-static size_t span(struct line line, size_t at, const char *set)
+static size_t count_in_set(struct line line, size_t at, const char *set)
 {
     size_t n = 0;
     while (at + n < line.len && strchr(set, line.s[at + n]))
@@ -75,19 +75,19 @@ static size_t span(struct line line, size_t at, const char *set)
     return n;
 }
 
-/* A fence with the info string `json dispatch`, also in a list or a quote. */
+/* Matches a fence with the info string `json dispatch`, also in a list or a quote. */
 static bool is_dispatch_fence(struct line line)
 {
-    size_t at = span(line, 0, " \t>-*+0123456789.)");
-    size_t ticks = span(line, at, "`"), tildes = span(line, at, "~");
+    size_t at = count_in_set(line, 0, " \t>-*+0123456789.)");
+    size_t ticks = count_in_set(line, at, "`"), tildes = count_in_set(line, at, "~");
     if (ticks < 3 && tildes < 3)
         return false;
     at += ticks + tildes;
-    at += span(line, at, " \t");
+    at += count_in_set(line, at, " \t");
     if (line.len - at < 4 || memcmp(line.s + at, "json", 4) != 0)
         return false;
     at += 4;
-    size_t gap = span(line, at, " \t");
+    size_t gap = count_in_set(line, at, " \t");
     at += gap;
     return gap && line.len - at >= 8 && memcmp(line.s + at, "dispatch", 8) == 0;
 }
@@ -105,40 +105,41 @@ static bool has_dispatch_block(const char *text, const char *end)
 static const char bare_key[] =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.\"'";
 
-/* `[a.b]` or `[[a]]` alone on its line. A list of JSON or YAML has a comma, begins with a quote or
- * a digit, or goes on in the next line; a list of one bare word is nobody's plan. */
+/* Matches `[a.b]` or `[[a]]` alone on its line. A list of JSON or YAML has a comma, begins with a
+ * quote or a digit, or continues on the next line. Nobody writes a plan that is a list of one bare
+ * word. */
 static bool is_toml_header(struct line line)
 {
-    size_t at = span(line, 0, "[");
+    size_t at = count_in_set(line, 0, "[");
     if (at != 1 && at != 2)
         return false;
-    at += span(line, at, " \t");
-    size_t key = span(line, at, bare_key);
+    at += count_in_set(line, at, " \t");
+    size_t key = count_in_set(line, at, bare_key);
     if (!key || strchr("\"0123456789-", line.s[at]))
         return false;
     at += key;
-    at += span(line, at, " \t");
-    size_t closing = span(line, at, "]");
+    at += count_in_set(line, at, " \t");
+    size_t closing = count_in_set(line, at, "]");
     at += closing;
-    at += span(line, at, " \t");
-    return closing == span(line, 0, "[") && (at == line.len || line.s[at] == '#');
+    at += count_in_set(line, at, " \t");
+    return closing == count_in_set(line, 0, "[") && (at == line.len || line.s[at] == '#');
 }
 
 static bool is_followed_by(struct line line, char c)
 {
-    size_t at = span(line, 0, bare_key);
+    size_t at = count_in_set(line, 0, bare_key);
     if (!at)
         return false;
-    at += span(line, at, " \t");
+    at += count_in_set(line, at, " \t");
     return at < line.len && line.s[at] == c;
 }
 
-/* TOML, where a header or `key =` comes before any `key:`. */
+/* It is TOML if a header or `key =` comes before any `key:`. */
 static bool is_toml(const char *text, const char *end)
 {
     struct line line;
     while (next_line(&text, end, &line)) {
-        size_t indent = span(line, 0, " \t");
+        size_t indent = count_in_set(line, 0, " \t");
         line.s += indent;
         line.len -= indent < line.len ? indent : line.len;
         if (is_toml_header(line) || is_followed_by(line, '='))
@@ -149,19 +150,19 @@ static bool is_toml(const char *text, const char *end)
     return false;
 }
 
-/* The first line that is neither blank nor a comment. */
+/* Returns the first line that is neither blank nor a comment. */
 static struct line first_line(const char *text, const char *end)
 {
     struct line line;
     while (next_line(&text, end, &line)) {
-        size_t indent = span(line, 0, " \t");
+        size_t indent = count_in_set(line, 0, " \t");
         if (indent < line.len && line.s[indent] != '#')
             return (struct line){line.s + indent, line.len - indent};
     }
     return (struct line){"", 0};
 }
 
-static enum doc_syntax by_text(const char *text, size_t len)
+static enum doc_syntax syntax_of_text(const char *text, size_t len)
 {
     const char *end = text + len;
     struct line first = first_line(text, end);
@@ -174,6 +175,6 @@ static enum doc_syntax by_text(const char *text, size_t len)
 
 enum doc_syntax doc_syntax_guess(const char *name, const char *text, size_t len)
 {
-    enum doc_syntax syntax = by_ending(name);
-    return syntax == DOC_AUTO ? by_text(text, len) : syntax;
+    enum doc_syntax syntax = syntax_of_name(name);
+    return syntax == DOC_AUTO ? syntax_of_text(text, len) : syntax;
 }

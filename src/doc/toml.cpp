@@ -1,6 +1,6 @@
 /*
- * TOML, by toml++. The one file in C++; nothing is thrown out of it. toml++ sorts tables by key, so
- * their members are put back into the order of the file by position.
+ * TOML, by toml++. This is the only C++ file; it throws no exception to its callers. toml++ sorts
+ * tables by key, so we sort their members by position again.
  */
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@
 
 extern "C" {
 #include "base/node/text_pos.h"
+#include "doc/toml_depth.h"
 #include "doc/tree/reader.h"
 #include "doc/tree/writer.h"
-#include "doc/toml_depth.h"
 }
 
 #include <toml++/toml.h>
@@ -30,7 +30,7 @@ struct entry {
     const toml::node *value;
 };
 
-/* A table or array that is being copied. */
+/* A table or array that we are copying. */
 struct frame {
     ::node *copy;
     std::vector<entry> entries;
@@ -72,8 +72,8 @@ void add_date_time(buf *out, const toml::date_time &dt)
         buf_addch(out, 'Z');
 }
 
-/* Finds places of toml++ in the text again. It goes on from the last one where both are on one
- * line, so that a long line is walked once. */
+/* Finds positions of toml++ in the text. If the next position is on the same line as the last one,
+ * it continues from there, so it walks a long line only once. */
 class source
 {
   public:
@@ -81,10 +81,10 @@ class source
     {
     }
 
-    /* The number that is written at a place; empty where there is none. */
+    /* Returns the number in the text at a position, or an empty string. */
     std::string number(const toml::source_position &at)
     {
-        if (starts.empty()) /* most plans have no numbers */
+        if (starts.empty()) /* most plans have no numbers, so we find lines on demand */
             find_lines();
         if (at.line == 0 || at.line > starts.size())
             return {};
@@ -111,11 +111,11 @@ class source
     }
 
     text_pos c;
-    std::vector<size_t> starts; /* of lines */
+    std::vector<size_t> starts; /* offsets of lines */
 };
 
 /* Sets the value and appends its text. */
-void take_scalar(::node *n, const toml::node &value, buf *text)
+void set_scalar(::node *n, const toml::node &value, buf *text)
 {
     if (auto *b = value.as_boolean()) {
         n->kind = NODE_BOOL;
@@ -149,7 +149,7 @@ void take_scalar(::node *n, const toml::node &value, buf *text)
         return node_string(a, s->get().data(), s->get().size(), at);
     ::node *n = node_new(a, NODE_NULL, at);
     autobuf buf text = {buf_empty, 0, 0};
-    take_scalar(n, value, &text);
+    set_scalar(n, value, &text);
     std::string written;
     if (n->kind == NODE_INT || n->kind == NODE_REAL)
         written = src.number(value.source().begin);
@@ -217,8 +217,8 @@ bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* toml++ names a second definition by where its value is; a person looks at the key. Empty where no
- * key stands before `at`. */
+/* For a second definition toml++ gives the position of its value, but people look at the key. So we
+ * find the key before `at`. Empty if there is none. */
 span key_before(const char *text, size_t at)
 {
     size_t end = at;
@@ -236,7 +236,7 @@ span key_before(const char *text, size_t at)
     return {start, end};
 }
 
-/* Errors in numbers are reported behind the number. */
+/* For an error in a number toml++ gives the position behind it. Returns its start. */
 size_t number_before(const char *text, size_t at)
 {
     while (at &&
@@ -267,24 +267,24 @@ void add_hint(problems *ps, const char *what)
     if (strstr(what, "expected '=', saw ':'"))
         problem_hint(ps, "TOML writes key = value");
     else if (strstr(what, "could not determine value type"))
-        problem_hint(ps, "texts are written in quotes: key = \"text\"");
+        problem_hint(ps, "write texts in quotes: key = \"text\"");
     else if (strstr(what, "closing '}', saw '\\n'"))
-        problem_hint(ps, "a table in braces stands in one line; write a longer one as [name]");
+        problem_hint(ps, "a table in braces must be on one line; write a longer one as [name]");
     else if (strstr(what, "cannot redefine"))
         problem_hint(ps, "join the two; a list of tables is written [[name]]");
     else if (strstr(what, "unknown escape"))
         problem_hint(ps,
-                     "a backslash in double quotes is written \\\\; in single quotes it is itself");
+                     "write a backslash in double quotes as \\\\; single quotes need no escape");
 }
 
-int refuse_duplicate(const char *text, text_pos c, span key, problems *ps)
+int report_duplicate(const char *text, text_pos c, span key, problems *ps)
 {
-    problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, key.start), "the key %.*s is there twice",
+    problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, key.start), "duplicate key %.*s",
                      static_cast<int>(key.end - key.start), text + key.start);
     return problem_hint(ps, "rename or remove one of the two");
 }
 
-/* A text without quotes that begins like one of the words that TOML has. */
+/* True for text without quotes that begins like a keyword of TOML. */
 bool is_bare_text(const char *message)
 {
     static const char *const words[] = {"'true'", "'false'", "'inf'", "'nan'"};
@@ -301,8 +301,10 @@ bool is_unclosed(const std::string &what, char here)
            (what.find("control characters") != std::string::npos && (here == '\n' || here == '\r'));
 }
 
-/* "Error while parsing key-value pair: cannot redefine ..." */
-int refuse(const toml::parse_error &error, const char *text, size_t len, size_t open, problems *ps)
+/* Reports an error of toml++, for example "Error while parsing key-value pair: cannot redefine
+ * ...". */
+int report_error(const toml::parse_error &error, const char *text, size_t len, size_t open,
+                 problems *ps)
 {
     text_pos c = {text, len, 0, {1, 1}};
     std::string what(error.description());
@@ -314,7 +316,7 @@ int refuse(const toml::parse_error &error, const char *text, size_t len, size_t 
     const char *message = colon ? colon + 2 : what.c_str();
     span key = key_before(text, at);
     if (strstr(message, "cannot redefine") && key.start < key.end)
-        return refuse_duplicate(text, c, key, ps);
+        return report_duplicate(text, c, key, ps);
     if (is_bare_text(message)) {
         at = number_before(text, at);
         message = "could not determine value type";
@@ -340,8 +342,8 @@ int doc_read_toml(doc *d, const char *text, size_t len, problems *ps)
         source src(text, len);
         return copy_tree(d, root, src, ps);
     } catch (const toml::parse_error &error) {
-        return refuse(error, text, len, scan.open, ps);
-    } catch (...) { /* no memory */
+        return report_error(error, text, len, scan.open, ps);
+    } catch (...) { /* out of memory */
         abort();
     }
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A list or inline table that is open; the lowest one is the table of the last header. */
+/* An open list or inline table. The lowest level is the table of the last header. */
 struct level {
     size_t start, depth;
     bool map;
@@ -15,33 +15,34 @@ struct scan {
     size_t len, at, string; /* string: the first quote that is never closed, or len */
     struct level levels[DOC_MAX_DEPTH + 1];
     size_t top;
-    size_t dots; /* in the key that is being read, or was read for the coming value */
-    bool key;    /* a key is being read */
-    bool fresh;  /* nothing but white space was on this line so far */
+    size_t dots; /* dots in the current key, or in the key of the next value */
+    bool key;    /* we are reading a key */
+    bool fresh;  /* only white space on this line so far */
 };
 
-static bool starts(const struct scan *s, size_t at, const char *what)
+static bool starts_with(const struct scan *s, size_t at, const char *what)
 {
     size_t n = strlen(what);
     return s->len - at >= n && memcmp(s->text + at, what, n) == 0;
 }
 
-/* Offset behind the string that begins here; a quote or two may stand before the closing three. */
+/* Returns the offset behind the string that begins here. One or two quotes may come before the
+ * closing three. */
 static size_t string_end(struct scan *s)
 {
     const char quote = s->text[s->at], triple[4] = {quote, quote, quote, '\0'};
-    bool parallel_for = starts(s, s->at, triple);
-    for (size_t at = s->at + (parallel_for ? 3 : 1); at < s->len; at++) {
+    bool triple_quoted = starts_with(s, s->at, triple);
+    for (size_t at = s->at + (triple_quoted ? 3 : 1); at < s->len; at++) {
         if (s->text[at] == '\\' && quote == '"') {
             at++;
-        } else if (parallel_for && s->text[at] == quote && starts(s, at, triple)) {
+        } else if (triple_quoted && s->text[at] == quote && starts_with(s, at, triple)) {
             at += 3;
             for (int extra = 0; extra < 2 && at < s->len && s->text[at] == quote; extra++)
                 at++;
             return at;
-        } else if (!parallel_for && s->text[at] == quote) {
+        } else if (!triple_quoted && s->text[at] == quote) {
             return at + 1;
-        } else if (!parallel_for && s->text[at] == '\n') {
+        } else if (!triple_quoted && s->text[at] == '\n') {
             s->string = s->string < s->at ? s->string : s->at;
             return at;
         }
@@ -65,7 +66,7 @@ static void begin_header(struct scan *s)
 {
     s->levels[0].depth = 2; /* the root and the first word */
     s->dots = 0;
-    s->at += starts(s, s->at, "[[") ? 2 : 1;
+    s->at += starts_with(s, s->at, "[[") ? 2 : 1;
     s->fresh = false;
 }
 
@@ -84,7 +85,8 @@ static bool open_value(struct scan *s)
 static void end_line(struct scan *s)
 {
     if (s->top == 0) {
-        s->levels[0].depth += s->key ? s->dots : 0; /* a header's words; a lone key is an error */
+        s->levels[0].depth +=
+            s->key ? s->dots : 0; /* the words of a header; a key without value is an error */
         s->dots = 0;
         s->key = true;
     }
@@ -92,7 +94,7 @@ static void end_line(struct scan *s)
     s->at++;
 }
 
-static void take_char(struct scan *s, char c)
+static void read_char(struct scan *s, char c)
 {
     if (c == '.' && s->key) {
         s->dots++;
@@ -109,8 +111,8 @@ static void take_char(struct scan *s, char c)
     s->at++;
 }
 
-/* Takes a character that is in no string and no comment; false where it is too deep. */
-static bool step(struct scan *s)
+/* Reads a character outside of strings and comments. False if it is nested too deep. */
+static bool read_token(struct scan *s)
 {
     char c = s->text[s->at];
     if (!s->key && (c == '[' || c == '{'))
@@ -120,7 +122,7 @@ static bool step(struct scan *s)
     else if (c == '[' && s->fresh && s->top == 0)
         begin_header(s);
     else
-        take_char(s, c);
+        read_char(s, c);
     return depth_here(s) <= DOC_MAX_DEPTH;
 }
 
@@ -134,7 +136,7 @@ struct toml_scan_result toml_scan(const char *text, size_t len)
         } else if (text[s.at] == '"' || text[s.at] == '\'') {
             s.at = string_end(&s);
             s.fresh = false;
-        } else if (!step(&s)) {
+        } else if (!read_token(&s)) {
             return (struct toml_scan_result){.deep = s.at < len ? s.at : len - 1, .open = len};
         }
     }

@@ -1,6 +1,6 @@
 /*
- * A look at TOML text before it is parsed. toml++ builds and destroys nested tables by recursion,
- * and a dotted key can nest a million of them in a small file; so the depth is known beforehand.
+ * Checks TOML text before parsing. toml++ builds and destroys nested tables by recursion, and a
+ * dotted key can nest a million of them in a small file. So we must know the depth first.
  */
 #ifndef DOC_TOML_DEPTH_H
 #define DOC_TOML_DEPTH_H
@@ -13,10 +13,10 @@ extern "C" {
 
 struct toml_scan_result {
     size_t deep; /* offset of the first thing that is nested deeper than DOC_MAX_DEPTH, or len */
-    size_t open; /* offset of the first quote that is not closed, or the last bracket, or len */
+    size_t open; /* offset of the first unclosed quote, or of the last unclosed bracket, or len */
 };
 
-/* Exact as far as the text is valid TOML; lists of tables count as one level with their tables. */
+/* Exact for valid TOML. Lists of tables count as one level together with their tables. */
 struct toml_scan_result toml_scan(const char *text, size_t len);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *escape(uint32_t c, char buf[static 8])
+static const char *escape_code(uint32_t c, char buf[static 8])
 {
     switch (c) {
     case '"':
@@ -44,13 +44,13 @@ void doc_write_escaped(struct buf *out, const char *s, size_t len)
         uint32_t c = 0;
         char code[8];
         n = text_decode(s + at, len - at, &c);
-        if (!n) { /* a file's name may be anything; no syntax can hold it */
+        if (!n) { /* file names may have any bytes, but no syntax can express them */
             n = 1;
             buf_addstr(out, "\xEF\xBF\xBD");
             continue;
         }
         if (needs_escape(c))
-            buf_addstr(out, escape(c, code));
+            buf_addstr(out, escape_code(c, code));
         else
             buf_add(out, s + at, n);
     }
@@ -63,7 +63,7 @@ void doc_write_quoted(struct buf *out, const char *s, size_t len)
     buf_addch(out, '"');
 }
 
-/* YAML 1.1 wants a point in a number with an exponent. */
+/* Adds ".0" before an exponent: YAML 1.1 requires a point in such a number. */
 static void add_point(struct buf *out, const char *digits)
 {
     size_t whole = strcspn(digits, ".e");
@@ -104,7 +104,7 @@ void doc_write_real(struct buf *out, double value, const char *infinity, const c
     }
 }
 
-static const char *no_such_value(const struct node *n, enum doc_syntax syntax)
+static const char *find_value_error(const struct node *n, enum doc_syntax syntax)
 {
     if (n->kind == NODE_NULL && syntax == DOC_TOML)
         return "TOML has no null";
@@ -119,19 +119,19 @@ static const char *no_such_value(const struct node *n, enum doc_syntax syntax)
     return NULL;
 }
 
-static const char *no_such_key(const struct node *n, enum doc_syntax syntax)
+static const char *find_key_error(const struct node *n, enum doc_syntax syntax)
 {
     if (n->key && text_valid(n->key, n->key_len) < n->key_len)
         return "the key is not valid UTF-8";
     if (n->key && syntax == DOC_JSON && memchr(n->key, '\0', n->key_len))
-        return "a key of JSON cannot hold a NUL character";
+        return "a JSON key cannot contain a NUL character";
     return NULL;
 }
 
 static int check_node(const struct node *n, enum doc_syntax syntax, size_t depth,
                       struct problems *ps)
 {
-    const char *value = no_such_value(n, syntax), *key = no_such_key(n, syntax);
+    const char *value = find_value_error(n, syntax), *key = find_key_error(n, syntax);
     if (value)
         return problem_error(ps, RULE_SYNTAX, n, "%s", value);
     if (key)
@@ -141,7 +141,8 @@ static int check_node(const struct node *n, enum doc_syntax syntax, size_t depth
     return 0;
 }
 
-/* Reports everything that cannot be written, and does not go below what is too deep. */
+/* Reports every node that the syntax cannot express. Does not descend into nodes that are too
+ * deep. */
 static int check_tree(const struct node *root, enum doc_syntax syntax, struct problems *ps)
 {
     size_t before = ps->errors, depth = 0;

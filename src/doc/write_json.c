@@ -14,7 +14,7 @@ static void write_scalar(struct buf *out, const struct node *n)
         doc_write_quoted(out, n->text, n->len);
 }
 
-/* On one line, without any white space. */
+/* An indent that means: on one line, without white space. */
 #define ONE_LINE SIZE_MAX
 
 static void begin_line(struct buf *out, size_t indent)

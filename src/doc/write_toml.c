@@ -1,7 +1,7 @@
 /*
- * TOML. In a table the values come first and the tables behind them, because a key that follows a
- * header belongs to that header. A small table that stands before a value is written inline, so
- * that the order of the file stays; a large one moves behind.
+ * Writes TOML. In each table we write the values before the tables, because a key after a header
+ * belongs to that header. If a small table comes before a value, we write it inline and so keep the
+ * order of the file. We move a large one to the end.
  */
 #include "doc/tree/writer.h"
 
@@ -18,8 +18,9 @@ static void write_key(struct buf *out, const struct node *n)
         doc_write_quoted(out, n->key, n->key_len);
 }
 
-/* Line ends and tabs as they are; a quote is escaped where it could be taken for part of three. */
-static void write_lines(struct buf *out, const char *s, size_t len)
+/* Writes a multi-line string. Line ends and tabs stay as they are. We escape a quote that could
+ * become part of three quotes. */
+static void write_multiline(struct buf *out, const char *s, size_t len)
 {
     buf_addstr(out, "\"\"\"\n");
     for (size_t at = 0; at < len;) {
@@ -89,7 +90,7 @@ static void write_pair(struct buf *out, const struct node *n)
     buf_addstr(out, " = ");
     size_t before = out->len;
     if (n->kind == NODE_STRING && memchr(n->text, '\n', n->len))
-        write_lines(out, n->text, n->len);
+        write_multiline(out, n->text, n->len);
     else
         write_inline(out, n);
     if (n->kind == NODE_LIST && n->n > 1 && out->len - before > LINE_LONG) {
@@ -99,7 +100,7 @@ static void write_pair(struct buf *out, const struct node *n)
     buf_addch(out, '\n');
 }
 
-/* What TOML can write under a header of its own: a map, or a list of nothing but maps. */
+/* True if TOML can write the node under its own header: a map, or a list that has only maps. */
 static bool can_be_section(const struct node *n)
 {
     if (n->kind != NODE_LIST)
@@ -154,7 +155,7 @@ static void write_section(struct buf *out, const struct node *n, struct buf *pat
 
 static void write_table(struct buf *out, const struct node *map, struct buf *path)
 {
-    const struct node *last = NULL; /* the last value: what follows are tables only */
+    const struct node *last = NULL; /* the last value: only tables follow it */
     node_each (n, map) {
         if (!can_be_section(n))
             last = n;

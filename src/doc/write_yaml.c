@@ -1,6 +1,6 @@
 /*
- * YAML in block style. A text is written without quotes only where YAML 1.2 and YAML 1.1 both read
- * it as that text, and as a literal block only where the block carries every byte.
+ * Writes YAML in block style. A text gets no quotes only if YAML 1.2 and YAML 1.1 both read it as
+ * that text. A text becomes a literal block only if the block keeps every byte.
  */
 #include "doc/tree/writer.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* YAML limits what may stand before a colon to 1024 characters. */
+/* YAML limits a key to 1024 characters. */
 enum { KEY_MAX = 1000 };
 
 static bool is_word_of_yaml(const char *s)
@@ -30,7 +30,8 @@ static bool is_word_of_yaml(const char *s)
     return false;
 }
 
-/* Numbers of any base, 1:30 and dates: more than one of the versions knows, but never less. */
+/* Matches numbers in any base, 1:30 and dates: everything that YAML 1.1 or 1.2 reads as a number,
+ * and more. */
 static bool is_number_like(const char *s, size_t len)
 {
     const char *digits = s + strspn(s, "+-.");
@@ -38,7 +39,7 @@ static bool is_number_like(const char *s, size_t len)
            strspn(s, "0123456789abcdefABCDEFxXoO_.,:+-TtZz ") == len;
 }
 
-/* Whether there is a character that YAML takes only as an escape, or for a line end. */
+/* True if the text has a character that YAML requires to be escaped, or treats as a line end. */
 static bool has_special(const char *s, size_t len, const char *allowed)
 {
     for (size_t at = 0, n; at < len; at += n) {
@@ -63,7 +64,8 @@ static bool can_be_plain(const char *s, size_t len)
     return !strstr(s, ": ") && !strstr(s, " #") && !is_word_of_yaml(s) && !is_number_like(s, len);
 }
 
-/* A line of only white space, or no text at all, is left to quotes: editors and readers differ. */
+/* A text with a line of only white space, or without any text, gets quotes: editors and readers
+ * treat it differently. */
 static bool can_be_literal(const char *s, size_t len)
 {
     bool text = false;
@@ -139,7 +141,7 @@ static void new_line(struct buf *out, size_t indent)
     buf_addrep(out, ' ', indent);
 }
 
-/* Begins in the column that is `indent`; every level is two columns deeper. */
+/* The output is already at column `indent`. Every level indents by two more columns. */
 static void write_children(struct buf *out, const struct node *parent, size_t indent)
 {
     bool list = parent->kind == NODE_LIST;

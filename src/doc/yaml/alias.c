@@ -26,7 +26,8 @@ struct node *yaml_anchor_get(const struct yaml_anchors *as, const char *name, si
     return anchor ? anchor->node : NULL;
 }
 
-/* The node alone. The text of a scalar is shared: nobody changes it. */
+/* Copies the node without its children. The copy shares the text of a scalar, because nobody
+ * changes it. */
 static struct node *copy_node(struct arena *a, const struct node *from)
 {
     struct node *n = arena_alloc(a, sizeof(*n));
@@ -39,8 +40,9 @@ static struct node *copy_node(struct arena *a, const struct node *from)
     return n;
 }
 
-/* Long texts are shared here, but whoever writes the tree out writes each of them. */
-static size_t weigh(const struct node *n)
+/* Copies share long texts in memory, but a writer writes each of them. So long texts count for
+ * more. */
+static size_t cost_of(const struct node *n)
 {
     enum { TEXT_STEP = 256 };
     return 1 + (n->kind < NODE_LIST ? n->len / TEXT_STEP : 0);
@@ -51,7 +53,7 @@ static bool has_children(const struct node *n)
     return n->kind >= NODE_LIST && n->first;
 }
 
-/* `to` is the copy of the parent of `from`. */
+/* During the walk `to` is the copy of the parent of `at`. */
 struct node *yaml_alias_copy(struct yaml_anchors *as, struct arena *a, const struct node *from,
                              size_t *ret_depth)
 {
@@ -61,10 +63,10 @@ struct node *yaml_alias_copy(struct yaml_anchors *as, struct arena *a, const str
     *ret_depth = depth;
     root->key = root->name = NULL;
     root->key_len = 0;
-    as->copied += weigh(from);
+    as->copied += cost_of(from);
     while (at && as->copied <= YAML_ALIASED_MAX) {
         struct node *n = copy_node(a, at);
-        as->copied += weigh(at);
+        as->copied += cost_of(at);
         node_append(to, n);
         if (n->kind >= NODE_LIST && depth + 1 > *ret_depth)
             *ret_depth = depth + 1;

@@ -4,27 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { YAML_KEY_MAX = 1024 }; /* characters of a key, by the specification */
+enum { YAML_KEY_MAX = 1024 }; /* maximum length of a key, by the specification */
 
 static const char a_tab[] = "a tab in the indentation";
 static const char no_tabs[] = "YAML is indented with spaces only";
-static const char no_escape[] = "no escape of YAML";
-static const char write_backslash[] = "a backslash in double quotes is written \\\\";
+static const char no_escape[] = "not a YAML escape";
+static const char write_backslash[] = "write a backslash in double quotes as \\\\";
 static const char put_quotes[] = "put the text in quotes";
 static const char add_comma[] = "commas separate values in brackets";
 static const char close_quote[] = "close the quote; text over several lines is easier with |";
 static const char add_colon[] =
-    "a key is followed by a colon and a space; or is the line indented wrongly?";
+    "put a colon and a space after a key; or is the line indented wrongly?";
 
-/* The beginning of libyaml's problem, and of its context where that matters; our message; what to
- * do. */
+/* Maps a problem of libyaml to our message and hint. We compare the beginning of libyaml's problem
+ * and of its context. */
 struct advice {
     const char *problem, *context, *message, *hint;
-    bool at_context; /* the message is about the place where the context begins */
+    bool at_context; /* the message is about the start of the context */
 };
 
 static const struct advice tab = {"", "", a_tab, no_tabs, false};
-static const struct advice behind_value = {"", "", "text behind the end of a value",
+static const struct advice behind_value = {"", "", "text after the end of a value",
                                            "put the whole text in quotes", false};
 
 static const struct advice advices[] = {
@@ -39,8 +39,8 @@ static const struct advice advices[] = {
     {"block sequence entries are not", "", "a list item on the line of its key",
      "begin the list on the next line, or write [a, b]", false},
     {"mapping keys are not", "", "a text cannot begin with '? '", put_quotes, false},
-    {"found unexpected ':'", "", "no space behind this ':'",
-     "a key is followed by a colon and a space; a text with a colon goes in quotes", false},
+    {"found unexpected ':'", "", "no space after this ':'",
+     "put a colon and a space after a key; a text with a colon goes in quotes", false},
     {"could not find expected ':'", "", "a key without a colon", add_colon, true},
     {"found un", "while scanning a quoted", "this quote is not closed", close_quote, true},
     {"found unknown escape", "", no_escape, write_backslash, false},
@@ -51,23 +51,21 @@ static const struct advice advices[] = {
     {"", "while scanning an alias", "a text cannot begin with '*'", put_quotes, true},
     {"", "while scanning a tag", "a text cannot begin with '!'", put_quotes, true},
     {"", "while parsing a tag", "a text cannot begin with '!'", put_quotes, true},
-    {"found undefined tag", "", "a tag that is not YAML's own", "take the tag out", true},
+    {"found undefined tag", "", "a tag that is not YAML's own", "remove the tag", true},
     {"did not find expected comment", "while scanning a block", "text on the line of | or >",
      "begin the text on the next line", false},
-    {"found incompatible YAML", "", "this is neither YAML 1.1 nor 1.2", "take the line out", false},
+    {"found incompatible YAML", "", "this is neither YAML 1.1 nor 1.2", "remove the line", false},
     {"did not find expected '-'", "", "this line is indented wrongly",
      "the keys of a list item begin in the same column", false},
     {"did not find expected key", "", "this line is indented wrongly",
      "the keys of one mapping begin in the same column", false},
     {"did not find expected <document", "", "neither a key nor part of the line above", add_colon,
      false},
-    {"did not find expected ',' or ']'", "", "',' or ']' is missing in front of this", add_comma,
-     false},
-    {"did not find expected ',' or '}'", "", "',' or '}' is missing in front of this", add_comma,
-     false},
+    {"did not find expected ',' or ']'", "", "',' or ']' is missing before this", add_comma, false},
+    {"did not find expected ',' or '}'", "", "',' or '}' is missing before this", add_comma, false},
 };
 
-/* The place of an error, and what is known of it. */
+/* The place of an error with its surroundings. */
 struct spot {
     const yaml_parser_t *parser;
     struct text_pos c;
@@ -75,7 +73,7 @@ struct spot {
     struct pos pos;
     const struct node *open;
     const struct yaml_scalar *last;
-    bool behind_last; /* on the line on which the last scalar ends */
+    bool behind_last; /* the error is on the line on which the last scalar ends */
     bool begins_line;
 };
 
@@ -93,12 +91,12 @@ static int guard_directives(struct text_pos c, struct problems *ps)
             continue;
         problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, (size_t)(s - c.text)),
                          "a line that begins with '%%' is a directive, and only %%YAML is read");
-        return problem_hint(ps, "take the line out; a text that begins with %% goes in quotes");
+        return problem_hint(ps, "remove the line; a text that begins with %% goes in quotes");
     }
     return 0;
 }
 
-/* NEL, LS and PS. The text has a NUL behind it. */
+/* Refuses the Unicode line ends NEL, LS and PS. The text ends with a NUL. */
 static int guard_line_ends(struct text_pos c, struct problems *ps)
 {
     for (const char *s = c.text; (s = strpbrk(s, "\xc2\xe2")); s++) {
@@ -109,8 +107,8 @@ static int guard_line_ends(struct text_pos c, struct problems *ps)
         if (at >= c.len)
             break;
         problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, at),
-                         "a line separator of Unicode, which YAML 1.1 and 1.2 read differently");
-        return problem_hint(ps, "take it out, or write \\N, \\L or \\P in double quotes");
+                         "a Unicode line separator, which YAML 1.1 and 1.2 read differently");
+        return problem_hint(ps, "remove it, or write \\N, \\L or \\P in double quotes");
     }
     return 0;
 }
@@ -122,7 +120,7 @@ int yaml_error_guard(struct text_pos c, struct problems *ps)
     return guard_directives(c, ps) < 0 ? -1 : guard_line_ends(c, ps);
 }
 
-/* Offset of a character. */
+/* Returns the byte offset of a character. */
 static size_t find_offset(const struct text_pos *c, size_t index)
 {
     size_t at = 0;
@@ -176,7 +174,7 @@ static int report_character(const yaml_parser_t *parser, struct text_pos c, stru
     unsigned code = (unsigned)parser->problem_value;
     problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, parser->problem_offset),
                      "the control character U+%04X", code);
-    return problem_hint(ps, "take it out, or write it as \\%s%0*X in double quotes",
+    return problem_hint(ps, "remove it, or write it as \\%s%0*X in double quotes",
                         code > 0xff ? "u" : "x", code > 0xff ? 4 : 2, code);
 }
 
@@ -186,18 +184,19 @@ int yaml_error_quote(struct pos pos, struct problems *ps)
     return problem_hint(ps, "%s", close_quote);
 }
 
-/* Text follows a quote: one that was to be closed lines above, or one within quotes. */
+/* Reports text after a quoted text: a quote was not closed lines above, or there is a quote within
+ * the quotes. */
 static int report_quote(const struct spot *s, struct problems *ps)
 {
     if (s->last->lines)
         return yaml_error_quote(s->last->pos, ps);
     bool twice = s->last->quote == '"';
-    problem_error_at(ps, RULE_SYNTAX, s->pos, "text behind the closing quote");
-    return problem_hint(ps, "a quote inside of %s quotes is written %s",
-                        twice ? "double" : "single", twice ? "\\\"" : "''");
+    problem_error_at(ps, RULE_SYNTAX, s->pos, "text after the closing quote");
+    return problem_hint(ps, "write a quote inside of %s quotes as %s", twice ? "double" : "single",
+                        twice ? "\\\"" : "''");
 }
 
-/* A ':' where no key can be. */
+/* Reports a ':' where no key can be. */
 static int report_colon(const struct spot *s, struct problems *ps)
 {
     if (s->behind_last && s->last->lines) {
@@ -207,11 +206,12 @@ static int report_colon(const struct spot *s, struct problems *ps)
     if (s->last->key_line != s->pos.line && s->pos.col > YAML_KEY_MAX)
         return problem_error_at(ps, RULE_SYNTAX, s->pos, "a key has more than %d characters",
                                 YAML_KEY_MAX);
-    problem_error_at(ps, RULE_SYNTAX, s->pos, "a second ': ' in one line");
-    return problem_hint(ps, "put the text behind the first colon in quotes");
+    problem_error_at(ps, RULE_SYNTAX, s->pos, "a second ': ' on one line");
+    return problem_hint(ps, "put the text after the first colon in quotes");
 }
 
-/* In brackets, the text ends or a key begins that is no deeper than the line of the bracket. */
+/* True if a bracket is never closed: the text ends, or a key begins that is indented no deeper than
+ * the line of the bracket. */
 static bool is_never_closed(const struct spot *s, bool comma)
 {
     if (!s->open || is_blank_from(&s->c, s->at))

@@ -1,5 +1,5 @@
 /*
- * The errors of libyaml, turned into one problem for people.
+ * Turns an error of libyaml into one problem for people.
  */
 #ifndef DOC_YAML_ERROR_H
 #define DOC_YAML_ERROR_H
@@ -9,26 +9,26 @@
 
 #include <yaml.h>
 
-/* The last scalar in front of an error. */
+/* The last scalar before an error. */
 struct yaml_scalar {
     struct pos pos;
     uint32_t key_line; /* the line of its key; 0: it is no value of a key */
-    bool lines;        /* it has several */
-    size_t end;        /* character behind it */
-    char quote;        /* ' or " or none */
+    bool lines;        /* it spans several lines */
+    size_t end;        /* index of the character behind it */
+    char quote;        /* ' or ", or NUL for none */
 };
 
-/* Refuses what libyaml would read wrongly, or in quadratic time: line ends of YAML 1.1 that are
- * text in YAML 1.2, and directives other than %YAML. c is at the start of the text. Returns -1
- * with a problem. */
+/* Refuses text that libyaml would read wrongly or in quadratic time: line ends of YAML 1.1 that are
+ * text in YAML 1.2, and directives except %YAML. c is at the start of the text. Returns -1 with a
+ * problem. */
 int yaml_error_guard(struct text_pos c, struct problems *ps);
 
-/* Adds the error at which the parser stopped. c is at the start of the text; `open` is the
- * innermost list or mapping in brackets that the parser was in, or NULL. Returns -1. */
+/* Reports the error at which the parser stopped. c is at the start of the text. `open` is the
+ * innermost list or mapping in brackets at that place, or NULL. Returns -1. */
 int yaml_error_report(const yaml_parser_t *parser, struct text_pos c, const struct node *open,
                       const struct yaml_scalar *last, struct problems *ps);
 
-/* Says that the quote at pos is not closed. Returns -1. */
+/* Reports that the quote at pos is not closed. Returns -1. */
 int yaml_error_quote(struct pos pos, struct problems *ps);
 
 #endif

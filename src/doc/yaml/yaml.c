@@ -1,7 +1,7 @@
 /*
- * YAML: libyaml's events become the tree. The document interface is not used, because it keeps no
- * positions of keys. libyaml counts characters and ends lines at more than LF, so we count lines
- * and columns ourselves, as the other readers do.
+ * YAML: we build the tree from libyaml's events. libyaml's document interface keeps no positions of
+ * keys. libyaml counts characters and ends lines at more than LF. So we count lines and columns
+ * ourselves, like the other readers.
  */
 #include "base/node/text_pos.h"
 #include "doc/tree/reader.h"
@@ -16,21 +16,21 @@
 #include <string.h>
 #include <yaml.h>
 
-/* Maps up to this size are searched key by key. */
+/* We search maps up to this size key by key. */
 enum { SMALL_MAP = 16 };
 
-/* A list or mapping that is open. */
+/* An open list or mapping. */
 struct level {
     struct node *node;
-    struct map seen; /* the keys of a map that is not small */
-    struct buf key;  /* of a map: the key that waits for its value */
+    struct map seen; /* the keys of a large map */
+    struct buf key;  /* of a map: the key whose value comes next */
     struct pos key_pos;
     bool has_key;
-    bool merges;        /* that key is << */
+    bool key_is_merge;  /* the key is << */
     struct node *merge; /* the value of << */
     struct pos merge_pos;
     bool flow;    /* in brackets */
-    uint32_t col; /* of the block that it is in, or that it is; 0: none */
+    uint32_t col; /* column of this block or of the block around it; 0: none */
 };
 
 struct reader {
@@ -38,10 +38,10 @@ struct reader {
     struct problems *ps;
     yaml_parser_t parser;
     struct text_pos cursor;
-    size_t index;            /* characters in front of the cursor, as libyaml counts */
-    struct yaml_scalar last; /* the scalar that was read last */
+    size_t index;            /* characters before the cursor, in libyaml's count */
+    struct yaml_scalar last; /* the last scalar */
     size_t documents, depth;
-    bool ended; /* by a line with ... */
+    bool ended; /* a line with ... ended the document */
     struct yaml_anchors anchors;
     struct level levels[DOC_MAX_DEPTH];
 };
@@ -56,18 +56,18 @@ static void reader_done(struct reader *r)
     yaml_parser_delete(&r->parser);
 }
 
-static struct level *top(struct reader *r)
+static struct level *top_level(struct reader *r)
 {
     return r->depth ? &r->levels[r->depth - 1] : NULL;
 }
 
 static bool wants_key(struct reader *r)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     return l && l->node->kind == NODE_MAP && !l->has_key;
 }
 
-/* Moves the cursor to a character. */
+/* Moves the cursor to the character with this index. */
 static struct pos seek_index(struct reader *r, size_t index)
 {
     const struct text_pos *c = &r->cursor;
@@ -89,7 +89,7 @@ static size_t skip_blanks(const struct text_pos *c, size_t at)
     return at;
 }
 
-/* The event of a value begins at its anchor or tag: a message points behind these. */
+/* libyaml's event begins at the anchor or tag of a value. Messages shall point behind them. */
 static struct pos seek_value(struct reader *r, const yaml_event_t *e)
 {
     (void)seek_index(r, e->start_mark.index);
@@ -103,10 +103,10 @@ static struct pos seek_value(struct reader *r, const yaml_event_t *e)
     return text_pos_seek(&c, at);
 }
 
-/* A value that is not there is at its key or, in a list, at its dash. */
+/* The position of a missing value is its key or, in a list, its dash. */
 static struct pos seek_absent(struct reader *r, const yaml_event_t *e)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     size_t at = e->start_mark.index;
     bool dash = l && l->node->kind == NODE_LIST && at && at == e->end_mark.index;
     struct pos pos = seek_index(r, dash ? at - 1 : at);
@@ -115,16 +115,16 @@ static struct pos seek_absent(struct reader *r, const yaml_event_t *e)
 
 static const char yaml_prefix[] = "tag:yaml.org,2002:";
 
-static int refuse_tag(struct reader *r, const char *tag)
+static int report_tag(struct reader *r, const char *tag)
 {
     size_t skip = strlen(yaml_prefix);
     bool yaml = strncmp(tag, yaml_prefix, skip) == 0;
-    problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the tag %s%s has no meaning here",
+    problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the tag %s%s is not allowed here",
                      yaml ? "!!" : "", yaml ? tag + skip : tag);
-    return problem_hint(r->ps, "take the tag out");
+    return problem_hint(r->ps, "remove the tag");
 }
 
-/* The kind that a tag of YAML's own stands for. */
+/* Finds the kind that a standard tag of YAML means. */
 static bool find_tag(const char *tag, enum node_kind *ret_kind)
 {
     static const struct {
@@ -144,8 +144,8 @@ static bool find_tag(const char *tag, enum node_kind *ret_kind)
     return false;
 }
 
-/* *kind comes as what the value looks like, NODE_MAP for a scalar without a tag, and leaves as what
- * its tag makes of it. The cursor is at the tag. */
+/* On entry *kind is the kind by syntax (NODE_MAP for a scalar); on return it is the kind by tag.
+ * The cursor is at the tag. */
 static int read_tag(struct reader *r, const yaml_char_t *text, bool scalar, enum node_kind *kind)
 {
     const char *tag = (const char *)text;
@@ -157,16 +157,15 @@ static int read_tag(struct reader *r, const yaml_char_t *text, bool scalar, enum
     }
     enum node_kind named = NODE_NULL;
     if (!find_tag(tag, &named) || (scalar ? named >= NODE_LIST : named != *kind))
-        return refuse_tag(r, tag);
+        return report_tag(r, tag);
     *kind = named;
     return 0;
 }
 
-static int refuse_duplicate(struct reader *r, const struct level *l, const struct node *first)
+static int report_duplicate(struct reader *r, const struct level *l, const struct node *first)
 {
-    problem_error_at(r->ps, RULE_SYNTAX, l->key_pos,
-                     "the key \"%s\" is there twice, first in line %u", l->key.s,
-                     first->key_pos.line);
+    problem_error_at(r->ps, RULE_SYNTAX, l->key_pos, "duplicate key \"%s\", first on line %u",
+                     l->key.s, first->key_pos.line);
     return problem_hint(r->ps, "rename or remove one of the two");
 }
 
@@ -181,29 +180,29 @@ static const struct node *find_key(const struct level *l, const char *key, size_
     return NULL;
 }
 
-static int take_merge_key(struct reader *r, struct pos pos)
+static int set_merge_key(struct reader *r, struct pos pos)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     if (l->merge) {
-        problem_error_at(r->ps, RULE_SYNTAX, pos, "the merge key << is there twice");
+        problem_error_at(r->ps, RULE_SYNTAX, pos, "duplicate merge key <<");
         return problem_hint(r->ps, "write <<: [*A, *B]");
     }
-    l->merges = true;
+    l->key_is_merge = true;
     l->merge_pos = pos;
     return 0;
 }
 
-static int take_key(struct reader *r, const char *text, size_t len, struct pos pos, bool plain)
+static int set_key(struct reader *r, const char *text, size_t len, struct pos pos, bool plain)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     buf_cut(&l->key, 0);
     buf_add(&l->key, text, len);
     l->key_pos = pos;
     l->has_key = true;
     if (plain && len == 2 && memcmp(text, "<<", 2) == 0)
-        return take_merge_key(r, pos);
+        return set_merge_key(r, pos);
     const struct node *first = find_key(l, text, len);
-    return first ? refuse_duplicate(r, l, first) : 0;
+    return first ? report_duplicate(r, l, first) : 0;
 }
 
 static void remember_key(struct level *l, struct node *member)
@@ -218,16 +217,16 @@ static void remember_key(struct level *l, struct node *member)
     }
 }
 
-static void take_value(struct reader *r, struct node *value)
+static void add_value(struct reader *r, struct node *value)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     if (!l) {
         r->doc->root = value;
     } else if (l->node->kind == NODE_LIST) {
         node_append(l->node, value);
-    } else if (l->merges) {
+    } else if (l->key_is_merge) {
         l->merge = value;
-        l->merges = l->has_key = false;
+        l->key_is_merge = l->has_key = false;
     } else {
         node_put(&r->doc->arena, l->node, l->key.s, l->key.len, l->key_pos, value);
         remember_key(l, value);
@@ -235,7 +234,7 @@ static void take_value(struct reader *r, struct node *value)
     }
 }
 
-/* A tag decides over the look of the text, as long as the text can be that. */
+/* Sets the kind that the tag names. Fails if the text cannot have that kind. */
 static int apply_tag(struct reader *r, struct node *n, enum node_kind kind)
 {
     if (kind == NODE_STRING)
@@ -247,8 +246,8 @@ static int apply_tag(struct reader *r, struct node *n, enum node_kind kind)
     }
     if (n->kind == kind)
         return 0;
-    problem_error_at(r->ps, RULE_SYNTAX, n->pos, "\"%s\" is not what its tag says", n->text);
-    return problem_hint(r->ps, "take the tag out");
+    problem_error_at(r->ps, RULE_SYNTAX, n->pos, "\"%s\" does not match its tag", n->text);
+    return problem_hint(r->ps, "remove the tag");
 }
 
 static void set_anchor(struct reader *r, const yaml_char_t *anchor, struct node *node)
@@ -258,10 +257,10 @@ static void set_anchor(struct reader *r, const yaml_char_t *anchor, struct node 
         yaml_anchor_set(&r->anchors, &r->doc->arena, name, strlen(name), node);
 }
 
-/* An error that comes next may be about this scalar. */
+/* Remembers the scalar: the next error may be about it. */
 static void note_scalar(struct reader *r, const yaml_event_t *e, struct pos pos)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     bool single = e->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE;
     bool twice = e->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     r->last = (struct yaml_scalar){
@@ -275,12 +274,12 @@ static void note_scalar(struct reader *r, const yaml_event_t *e, struct pos pos)
     };
 }
 
-/* libyaml takes lines into a quoted text that are no deeper than its key: these are other keys, and
- * the quote is not closed. */
+/* In a quoted text, libyaml accepts lines that are indented no deeper than the key. Such lines are
+ * other keys, and the quote is not closed. */
 static int guard_quote(struct reader *r, const yaml_event_t *e)
 {
     struct text_pos c = r->cursor;
-    uint32_t col = r->depth ? top(r)->col : 0;
+    uint32_t col = r->depth ? top_level(r)->col : 0;
     (void)seek_index(r, e->end_mark.index);
     const char *s = c.text + c.offset, *end = c.text + r->cursor.offset;
     while ((s = memchr(s, '\n', (size_t)(end - s)))) {
@@ -293,11 +292,11 @@ static int guard_quote(struct reader *r, const yaml_event_t *e)
     return 0;
 }
 
-/* libyaml reads [?x] as [? x], which is a mapping. */
+/* libyaml reads [?x] as [? x], a mapping; we refuse that. */
 static int guard_question(struct reader *r)
 {
     const struct text_pos *c = &r->cursor;
-    if (!r->depth || !top(r)->flow || !c->offset || c->text[c->offset - 1] != '?')
+    if (!r->depth || !top_level(r)->flow || !c->offset || c->text[c->offset - 1] != '?')
         return 0;
     struct pos pos = {c->pos.line, c->pos.col - 1};
     problem_error_at(r->ps, RULE_SYNTAX, pos, "a text in brackets cannot begin with '?'");
@@ -321,14 +320,14 @@ static int on_scalar(struct reader *r, const yaml_event_t *e)
     n->plain = plain;
     set_anchor(r, e->data.scalar.anchor, n);
     if (wants_key(r))
-        return take_key(r, text, len, pos, plain);
-    take_value(r, n);
+        return set_key(r, text, len, pos, plain);
+    add_value(r, n);
     if (plain)
         yaml_core_resolve(n);
     return plain || kind == NODE_MAP ? 0 : apply_tag(r, n, kind);
 }
 
-static int refuse_key(struct reader *r, struct pos pos)
+static int report_key(struct reader *r, struct pos pos)
 {
     problem_error_at(r->ps, RULE_SYNTAX, pos, "a key cannot be a list or a mapping");
     return problem_hint(r->ps, "put the key in quotes if it is a text");
@@ -336,12 +335,12 @@ static int refuse_key(struct reader *r, struct pos pos)
 
 static void open_level(struct reader *r, struct node *n, bool flow, uint32_t col)
 {
-    uint32_t block = flow && r->depth ? top(r)->col : flow ? 0 : col;
-    take_value(r, n);
+    uint32_t block = flow && r->depth ? top_level(r)->col : flow ? 0 : col;
+    add_value(r, n);
     struct level *l = &r->levels[r->depth++];
     map_done(&l->seen);
     l->node = n;
-    l->has_key = l->merges = false;
+    l->has_key = l->key_is_merge = false;
     l->merge = NULL;
     l->flow = flow;
     l->col = block;
@@ -352,26 +351,27 @@ static int on_start(struct reader *r, const yaml_event_t *e, enum node_kind kind
 {
     struct pos pos = seek_value(r, e);
     if (wants_key(r))
-        return refuse_key(r, pos);
+        return report_key(r, pos);
     if (read_tag(r, tag, false, &kind) < 0)
         return -1;
     if (r->depth == DOC_MAX_DEPTH)
         return doc_too_deep(r->ps, pos);
     uint32_t col = r->cursor.pos.col < pos.col ? r->cursor.pos.col : pos.col;
     open_level(r, node_new(&r->doc->arena, kind, pos), flow, col);
-    set_anchor(r, anchor, top(r)->node);
+    set_anchor(r, anchor, top_level(r)->node);
     return 0;
 }
 
-static int refuse_many(struct reader *r, struct pos pos)
+static int report_many_aliases(struct reader *r, struct pos pos)
 {
     problem_error_at(r->ps, RULE_SYNTAX, pos,
                      "the aliases stand for more than %d values, or for texts that are too long",
                      YAML_ALIASED_MAX);
-    return problem_hint(r->ps, "write out what is meant");
+    return problem_hint(r->ps, "write the values out instead of using aliases");
 }
 
-/* Members that the mapping has no key for, as copies: an alias may stand for `from` as well. */
+/* Copies the members of `from` whose keys the mapping does not have. We copy them because an alias
+ * may refer to `from` too. */
 static int merge_members(struct reader *r, struct level *l, const struct node *from)
 {
     node_each (m, from) {
@@ -380,7 +380,7 @@ static int merge_members(struct reader *r, struct level *l, const struct node *f
             continue;
         struct node *copy = yaml_alias_copy(&r->anchors, &r->doc->arena, m, &depth);
         if (!copy)
-            return refuse_many(r, l->merge_pos);
+            return report_many_aliases(r, l->merge_pos);
         copy->key = copy->name = m->key;
         copy->key_len = m->key_len;
         node_append(l->node, copy);
@@ -402,8 +402,8 @@ static bool can_merge(const struct node *merge)
     return true;
 }
 
-/* The mapping's own keys go first, wherever they are; then the earlier of several mappings. */
-static int merge(struct reader *r, struct level *l)
+/* The mapping's own keys win, wherever they are. Of several merged mappings, the earlier wins. */
+static int merge_maps(struct reader *r, struct level *l)
 {
     if (!can_merge(l->merge)) {
         problem_error_at(r->ps, RULE_SYNTAX, l->merge_pos,
@@ -421,23 +421,24 @@ static int merge(struct reader *r, struct level *l)
 
 static int on_end(struct reader *r)
 {
-    struct level *l = top(r);
-    if (l->merge && merge(r, l) < 0)
+    struct level *l = top_level(r);
+    if (l->merge && merge_maps(r, l) < 0)
         return -1;
     r->depth--;
     return 0;
 }
 
-static int refuse_document(struct reader *r, size_t index)
+static int report_document(struct reader *r, size_t index)
 {
     problem_error_at(r->ps, RULE_SYNTAX, seek_index(r, index),
                      "a second YAML document begins here");
-    return problem_hint(r->ps, "a plan is one document: take the line with --- or ... out");
+    return problem_hint(r->ps, "a plan is one document: remove the line with --- or ...");
 }
 
-static int refuse_unknown(struct reader *r, const char *name, struct pos pos)
+static int report_unknown(struct reader *r, const char *name, struct pos pos)
 {
-    problem_error_at(r->ps, RULE_SYNTAX, pos, "nothing above is marked with &%s", name);
+    problem_error_at(r->ps, RULE_SYNTAX, pos, "unknown alias: nothing above is marked with &%s",
+                     name);
     return problem_hint(r->ps, "put a text that begins with * in quotes");
 }
 
@@ -450,16 +451,16 @@ static bool is_open(const struct reader *r, const struct node *node)
     return false;
 }
 
-static int take_alias(struct reader *r, const struct node *from, struct pos pos)
+static int add_alias(struct reader *r, const struct node *from, struct pos pos)
 {
     size_t depth = 0;
     struct node *copy = yaml_alias_copy(&r->anchors, &r->doc->arena, from, &depth);
     if (!copy)
-        return refuse_many(r, pos);
+        return report_many_aliases(r, pos);
     if (r->depth + depth > DOC_MAX_DEPTH)
         return doc_too_deep(r->ps, pos);
     copy->pos = pos;
-    take_value(r, copy);
+    add_value(r, copy);
     return 0;
 }
 
@@ -469,24 +470,24 @@ static int on_alias(struct reader *r, const yaml_event_t *e)
     struct pos pos = seek_index(r, e->start_mark.index);
     struct node *from = yaml_anchor_get(&r->anchors, name, strlen(name));
     if (!from)
-        return refuse_unknown(r, name, pos);
+        return report_unknown(r, name, pos);
     if (is_open(r, from)) {
-        problem_error_at(r->ps, RULE_SYNTAX, pos, "the alias *%s is inside of what it stands for",
-                         name);
-        return problem_hint(r->ps, "take it out");
+        problem_error_at(r->ps, RULE_SYNTAX, pos,
+                         "the alias *%s refers to a value that contains it", name);
+        return problem_hint(r->ps, "remove it");
     }
     if (!wants_key(r))
-        return take_alias(r, from, pos);
+        return add_alias(r, from, pos);
     if (from->kind >= NODE_LIST)
-        return refuse_key(r, pos);
-    return take_key(r, from->text, from->len, pos, false);
+        return report_key(r, pos);
+    return set_key(r, from->text, from->len, pos, false);
 }
 
 static int on_event(struct reader *r, const yaml_event_t *e)
 {
     switch (e->type) {
     case YAML_DOCUMENT_START_EVENT:
-        return r->documents++ ? refuse_document(r, e->start_mark.index) : 0;
+        return r->documents++ ? report_document(r, e->start_mark.index) : 0;
     case YAML_DOCUMENT_END_EVENT:
         r->ended = !e->data.document_end.implicit;
         return 0;
@@ -511,11 +512,11 @@ static int on_event(struct reader *r, const yaml_event_t *e)
     return 0;
 }
 
-static int refuse_text(struct reader *r, struct text_pos begin)
+static int report_text(struct reader *r, struct text_pos begin)
 {
-    struct level *l = top(r);
+    struct level *l = top_level(r);
     if (r->ended && r->parser.error == YAML_PARSER_ERROR)
-        return refuse_document(r, r->parser.problem_mark.index);
+        return report_document(r, r->parser.problem_mark.index);
     return yaml_error_report(&r->parser, begin, l && l->flow ? l->node : NULL, &r->last, r->ps);
 }
 
@@ -524,7 +525,7 @@ static int read_event(struct reader *r, struct text_pos begin, bool *ret_more)
 {
     yaml_event_t e;
     if (!yaml_parser_parse(&r->parser, &e))
-        return refuse_text(r, begin);
+        return report_text(r, begin);
     int result = on_event(r, &e);
     *ret_more = e.type != YAML_STREAM_END_EVENT;
     yaml_event_delete(&e);

@@ -107,36 +107,32 @@ static void test_json_refused(void **state)
     assert_table_refused(
         "x.json",
         {"{\"a\": 1, \"a\": 2}",
-         "1:10: the key \"a\" is there twice, first in line 1 | rename or remove one of the two"},
+         "1:10: duplicate key \"a\", first on line 1 | rename or remove one of the two"},
         {"{\"a\": {\"é\": 1},\n \"é\": 2,\n \"é\": 3}",
-         "3:2: the key \"é\" is there twice, first in line 2 | rename or remove one of the two"},
+         "3:2: duplicate key \"é\", first on line 2 | rename or remove one of the two"},
         {"{\"b\":\n\"a\",\n\"a\": 1,\n\"a\": 2}",
-         "4:1: the key \"a\" is there twice, first in line 3 | rename or remove one of the two"},
-        {"{\"a\": 1,}", "1:8: a comma in front of '}' | JSON has no comma after the last item: "
-                        "take it out"},
-        {"[1, 2,\n]", "1:6: a comma in front of ']' | JSON has no comma after the last item: "
-                      "take it out"},
-        {"// x\n{}", "1:1: JSON has no comments | take the comment out, or write the plan in YAML "
-                     "or TOML"},
+         "4:1: duplicate key \"a\", first on line 3 | rename or remove one of the two"},
+        {"{\"a\": 1,}", "1:8: a comma before '}' | JSON has no comma after the last item: "
+                        "remove it"},
+        {"[1, 2,\n]", "1:6: a comma before ']' | JSON has no comma after the last item: "
+                      "remove it"},
+        {"// x\n{}",
+         "1:1: JSON has no comments | remove the comment, or write the plan in YAML or TOML"},
         {"{\"a\": 1 /* x */}",
-         "1:9: JSON has no comments | take the comment out, or write the plan "
-         "in YAML or TOML"},
+         "1:9: JSON has no comments | remove the comment, or write the plan in YAML or TOML"},
         {"{\"a\": \"x\n\"}", "1:7: this string is not closed"},
         {"{\"a\": \"x", "1:7: this string is not closed"},
         {"{\"a\": 1\n", "1:1: this '{' is never closed"},
         {"[1, [2\n", "1:5: this '[' is never closed"}, {"[", "1:1: this '[' is never closed"},
         {"", "1:1: the JSON text is empty"}, {" \n", "1:1: the JSON text is empty"},
-        {"{a: 1}", "1:2: string or '}' expected near 'a' | keys are written in double quotes"},
-        {"{'a': 1}", "1:2: string or '}' expected near ''' | strings are written in double quotes"},
+        {"{a: 1}", "1:2: string or '}' expected near 'a' | write keys in double quotes"},
+        {"{'a': 1}", "1:2: string or '}' expected near ''' | write strings in double quotes"},
         {"{\"a\" 1}", "1:6: ':' expected near '1'"},
-        {"{\"é\": 1 \"b\": 2}",
-         "1:9: '}' expected near '\"b\"' | is there a comma missing in front "
-         "of it?"},
-        {"[1\n 2]", "2:2: ']' expected near '2' | is there a comma missing in front of it?"},
+        {"{\"é\": 1 \"b\": 2}", "1:9: '}' expected near '\"b\"' | is a comma missing before it?"},
+        {"[1\n 2]", "2:2: ']' expected near '2' | is a comma missing before it?"},
         {"{\"a\": tru}", "1:7: invalid token near 'tru'"},
-        {"{\"a\": \"é\\q\"}", "1:9: no escape of JSON: a backslash itself is written as two"},
-        {"{\"a\": \"é\tx\"}",
-         "1:9: a control character in a string has to be written as an escape"},
+        {"{\"a\": \"é\\q\"}", "1:9: not a JSON escape: write a backslash as two"},
+        {"{\"a\": \"é\tx\"}", "1:9: a control character in a string must be escaped"},
         {"{} x", "1:4: end of file expected near 'x'"},
         {"[99999999999999999999]", "1:2: too big integer near '99999999999999999999'"},
         {"\r\n{\"a\":\r\n  nul}", "3:3: invalid token near 'nul'"},
@@ -254,17 +250,17 @@ static void test_yaml_guarded(void **state)
     assert_table_refused(
         "x.yaml",
         {"%TAG !e! tag:x,2000:\n---\na: 1\n",
-         "1:1: a line that begins with '%' is a directive, and only %YAML is read | take the line "
-         "out; a text that begins with % goes in quotes"},
+         "1:1: a line that begins with '%' is a directive, and only %YAML is read | remove the "
+         "line; a text that begins with % goes in quotes"},
         {"a: [?x]\n", "1:5: a text in brackets cannot begin with '?' | put the text in quotes"},
         {"a:\n  b: \"c\n  d: \"\n", "2:6: this quote is not closed | close the quote; text over "
                                     "several lines is easier with |"},
         {"é: [b, 'c\nd: ']\n", "1:8: this quote is not closed | close the quote; text over "
                                "several lines is easier with |"},
         {"a: é\xe2\x80\xa8x\n",
-         "1:5: a line separator of Unicode, which YAML 1.1 and 1.2 read differently | take it out, "
+         "1:5: a Unicode line separator, which YAML 1.1 and 1.2 read differently | remove it, "
          "or write \\N, \\L or \\P in double quotes"},
-        {"é: \x1b[1m\n", "1:4: the control character U+001B | take it out, or write it as \\x1B in "
+        {"é: \x1b[1m\n", "1:4: the control character U+001B | remove it, or write it as \\x1B in "
                          "double quotes"});
 }
 
@@ -294,7 +290,7 @@ static void test_yaml_alias_bombs(void **state)
     }
     assert_refused("x.yaml", wide.s, wide.len,
                    "5:45: the aliases stand for more than 100000 values, or for texts that are too "
-                   "long | write out what is meant");
+                   "long | write the values out instead of using aliases");
     buf_cut(&wide, 0);
     buf_addstr(&wide, "a: &a ");
     buf_addrep(&wide, 'x', 1 << 20);
@@ -305,13 +301,13 @@ static void test_yaml_alias_bombs(void **state)
     assert_refused(
         "x.yaml", wide.s, wide.len,
         "2:101: the aliases stand for more than 100000 values, or for texts that are too "
-        "long | write out what is meant");
+        "long | write the values out instead of using aliases");
     buf_addstr(&deep, "a0: &a0 [x]\n");
     for (int i = 1; i < 70; i++)
         buf_addf(&deep, "a%d: &a%d [*a%d]\n", i, i, i - 1);
     assert_refused(
         "x.yaml", deep.s, deep.len,
-        "64:12: nested deeper than 64 levels | take some levels of lists and mappings out");
+        "64:12: nested deeper than 64 levels | reduce the nesting of lists and mappings");
 }
 
 static void test_yaml_merge_key(void **state)
@@ -334,9 +330,9 @@ static void test_yaml_refused(void **state)
     (void)state;
     assert_table_refused(
         "x.yaml",
-        {"a: *x\n",
-         "1:4: nothing above is marked with &x | put a text that begins with * in quotes"},
-        {"a: &x [1, *x]\n", "1:11: the alias *x is inside of what it stands for | take it out"},
+        {"a: *x\n", "1:4: unknown alias: nothing above is marked with &x | put a text that begins "
+                    "with * in quotes"},
+        {"a: &x [1, *x]\n", "1:11: the alias *x refers to a value that contains it | remove it"},
         {"a: &x [1]\n*x : 2\n",
          "2:1: a key cannot be a list or a mapping | put the key in quotes if it is a text"},
         {"a: &x {b: 1}\nc:\n  <<: 2\n", "3:3: the merge key << takes a mapping, or a list of "
@@ -344,30 +340,30 @@ static void test_yaml_refused(void **state)
         {"a: &x {b: 1}\nc:\n  <<: [*x, 2]\n", "3:3: the merge key << takes a mapping, or a list "
                                               "of mappings | write <<: *NAME"},
         {"a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n",
-         "4:3: the merge key << is there twice | write <<: [*A, *B]"},
-        {"a: !foo x\n", "1:4: the tag !foo has no meaning here | take the tag out"},
-        {"a: !!set {b}\n", "1:4: the tag !!set has no meaning here | take the tag out"},
-        {"a: !!str [b]\n", "1:4: the tag !!str has no meaning here | take the tag out"},
-        {"a: !!int x\n", "1:10: \"x\" is not what its tag says | take the tag out"},
+         "4:3: duplicate merge key << | write <<: [*A, *B]"},
+        {"a: !foo x\n", "1:4: the tag !foo is not allowed here | remove the tag"},
+        {"a: !!set {b}\n", "1:4: the tag !!set is not allowed here | remove the tag"},
+        {"a: !!str [b]\n", "1:4: the tag !!str is not allowed here | remove the tag"},
+        {"a: !!int x\n", "1:10: \"x\" does not match its tag | remove the tag"},
         {"é: 1\n[b]: 2\n",
          "2:1: a key cannot be a list or a mapping | put the key in quotes if it is a text"},
         {"? {b: 1}\n: 2\n",
          "1:3: a key cannot be a list or a mapping | put the key in quotes if it is a text"},
         {"a: 1\n---\nb: 2\n", "2:1: a second YAML document begins here | a plan is one document: "
-                              "take the line with --- or ... out"},
+                              "remove the line with --- or ..."},
         {"a: 1\n...\n# c\nb\n", "4:1: a second YAML document begins here | a plan is one document: "
-                                "take the line with --- or ... out"},
+                                "remove the line with --- or ..."},
         {"a: 1\nb: 2\n'a': 3\n",
-         "3:1: the key \"a\" is there twice, first in line 1 | rename or remove one of the two"},
+         "3:1: duplicate key \"a\", first on line 1 | rename or remove one of the two"},
         {"x: {é: 1, b: 2, é: 3}\n",
-         "1:17: the key \"é\" is there twice, first in line 1 | rename or remove one of the two"});
+         "1:17: duplicate key \"é\", first on line 1 | rename or remove one of the two"});
     assert_table_refused(
         "x.yaml",
         {"a:\n\tb: 1\n", "2:1: a tab in the indentation | YAML is indented with spaces only"},
         {"a:\n  b: 1\n\tc: 2\n",
          "3:1: a tab in the indentation | YAML is indented with spaces only"},
         {"é: b: c\n",
-         "1:5: a second ': ' in one line | put the text behind the first colon in quotes"},
+         "1:5: a second ': ' on one line | put the text after the first colon in quotes"},
         {"a: \"x\nb: 1\n", "1:4: this quote is not closed | close the quote; text over several "
                            "lines is easier with |"},
         {"a: 'x", "1:4: this quote is not closed | close the quote; text over several lines is "
@@ -376,8 +372,9 @@ static void test_yaml_refused(void **state)
         {"a: `x`\n", "1:4: a text cannot begin with this character | put the text in quotes"},
         {"a: [1, 2\nb: 3\n", "1:4: this '[' is never closed"},
         {"a: {b: 1\n", "1:4: this '{' is never closed"},
-        {"a: \"say \"hi\"\"\n", "1:10: text behind the closing quote | a quote inside of double "
-                                "quotes is written \\\""},
+        {"a: \"say \"hi\"\"\n",
+         "1:10: text after the closing quote | write a quote inside of double "
+         "quotes as \\\""},
         {"a: 1\n b: 2\n",
          "1:4: text over several lines cannot be a key | is the next line indented too far?"},
         {"a:\r\n  b: 1\r\n c: 2\r\n",
@@ -386,22 +383,21 @@ static void test_yaml_refused(void **state)
         {"a: - b\n",
          "1:4: a list item on the line of its key | begin the list on the next line, or "
          "write [a, b]"},
-        {"a: \"\\q\"\n", "1:5: no escape of YAML | a backslash in double quotes is written \\\\"},
-        {"a: \"\\ux\"\n", "1:5: no escape of YAML | a backslash in double quotes is written \\\\"});
+        {"a: \"\\q\"\n", "1:5: not a YAML escape | write a backslash in double quotes as \\\\"},
+        {"a: \"\\ux\"\n", "1:5: not a YAML escape | write a backslash in double quotes as \\\\"});
     assert_table_refused(
         "x.yaml",
         {"a: \"b\nc: \"d\"\n", "1:4: this quote is not closed | close the quote; text over several "
                                "lines is easier with |"},
         {"a: [\"b\"\n\"c\"]\n",
-         "2:1: ',' or ']' is missing in front of this | commas separate values in brackets"},
+         "2:1: ',' or ']' is missing before this | commas separate values in brackets"},
         {"a: {b: 1 c: 2}\n",
-         "1:11: ',' or '}' is missing in front of this | commas separate values in brackets"},
-        {"{a:, b: c}", "1:3: no space behind this ':' | a key is followed by a colon and a space; "
+         "1:11: ',' or '}' is missing before this | commas separate values in brackets"},
+        {"{a:, b: c}", "1:3: no space after this ':' | put a colon and a space after a key; "
                        "a text with a colon goes in quotes"},
-        {"a: [b] c\n", "1:8: text behind the end of a value | put the whole text in quotes"},
-        {"a: b\nc\n",
-         "2:1: a key without a colon | a key is followed by a colon and a space; or is "
-         "the line indented wrongly?"},
+        {"a: [b] c\n", "1:8: text after the end of a value | put the whole text in quotes"},
+        {"a: b\nc\n", "2:1: a key without a colon | put a colon and a space after a key; or is "
+                      "the line indented wrongly?"},
         {"a: **/x\n", "1:4: a text cannot begin with '*' | put the text in quotes"},
         {"a: &b.c d\n",
          "1:4: a text cannot begin with '&' | put the text in quotes; the name of an "
@@ -409,7 +405,7 @@ static void test_yaml_refused(void **state)
         {"a: |\n  \tb\n", "2:3: a tab in the indentation | YAML is indented with spaces only; if "
                           "the text begins with a tab, write |2 instead of |"},
         {"a: |x\n  b\n", "1:5: text on the line of | or > | begin the text on the next line"},
-        {"%YAML 2.0\n---\na\n", "1:1: this is neither YAML 1.1 nor 1.2 | take the line out"});
+        {"%YAML 2.0\n---\na\n", "1:1: this is neither YAML 1.1 nor 1.2 | remove the line"});
 }
 
 /* A map that is too large to be searched key by key. */
@@ -426,10 +422,9 @@ static void test_yaml_many_keys(void **state)
     assert_int_equal(doc.root->n, 50000);
     doc_done(&doc);
     buf_addstr(&text, "k17: again\n");
-    assert_refused(
-        "x.yaml", text.s, text.len,
-        "50001:1: the key \"k17\" is there twice, first in line 18 | rename or remove one "
-        "of the two");
+    assert_refused("x.yaml", text.s, text.len,
+                   "50001:1: duplicate key \"k17\", first on line 18 | rename or remove one "
+                   "of the two");
 }
 
 static void test_toml_tree(void **state)
@@ -457,11 +452,10 @@ static void test_toml_refused(void **state)
 {
     (void)state;
     assert_table_refused(
-        "x.toml",
-        {"a = 1\na = 2\n", "2:1: the key a is there twice | rename or remove one of the two"},
-        {"a = {b=1, b = 2}", "1:11: the key b is there twice | rename or remove one of the two"},
+        "x.toml", {"a = 1\na = 2\n", "2:1: duplicate key a | rename or remove one of the two"},
+        {"a = {b=1, b = 2}", "1:11: duplicate key b | rename or remove one of the two"},
         {"\"a b\".c = 1\n  \"a b\".c = 2\n",
-         "2:3: the key \"a b\".c is there twice | rename or remove one of the two"},
+         "2:3: duplicate key \"a b\".c | rename or remove one of the two"},
         {"[a]\n[a]\n",
          "2:1: cannot redefine existing table 'a' | join the two; a list of tables is "
          "written [[name]]"},
@@ -473,7 +467,7 @@ static void test_toml_refused(void **state)
         {"a = 1\nfoo: bar\n", "2:4: expected '=', saw ':' | TOML writes key = value"},
         {"é = yes\n", "1:1: expected keys, tables, whitespace or comments, saw 'é'"},
         {"a = yes\n",
-         "1:5: could not determine value type | texts are written in quotes: key = \"text\""},
+         "1:5: could not determine value type | write texts in quotes: key = \"text\""},
         {"a = 99999999999999999999\n",
          "1:5: '99999999999999999999' is not representable in 64 bits"},
         {"a = \"é\" x\n", "1:9: expected a comment or whitespace, saw 'x'"});
@@ -486,7 +480,7 @@ static void repeat(struct buf *out, const char *s, size_t n)
 }
 
 static const char too_deep[] =
-    "nested deeper than 64 levels | take some levels of lists and mappings out";
+    "nested deeper than 64 levels | reduce the nesting of lists and mappings";
 
 static void assert_deep(const char *name, const char *before, const char *s, size_t n,
                         const char *after, const char *where)
@@ -606,15 +600,15 @@ static void test_markdown_refused(void **state)
         "x.md", {"hello\n", NO_PLAN}, {"", NO_PLAN}, {" ---\na: 1\n---\n", NO_PLAN},
         {"```Json dispatch\n{}\n```\n", NO_PLAN}, {"```json dispatcher\n{}\n```\n", NO_PLAN},
         {"    ```json dispatch\n    {}\n    ```\n", NO_PLAN},
-        {"---\na: 1\n", "1:1: the front matter is never closed | put a line of --- behind its last "
-                        "line"},
-        {"---", "1:1: the front matter is never closed | put a line of --- behind its last line"},
+        {"---\na: 1\n",
+         "1:1: the front matter is never closed | add a line with --- after its last line"},
+        {"---", "1:1: the front matter is never closed | add a line with --- after its last line"},
         {"---\na: 1\nb: [\n---\n", "3:4: this '[' is never closed"},
         {"x\n---\n```json dispatch\n1\n```\n\n~~~~json\tdispatch\n~~~~\n\n```json dispatch\n",
-         "7:1: 3 `json dispatch` blocks, in lines 3, 7 and 10 | a plan is one block: join them, or "
-         "take a word out of the fence"},
+         "7:1: 3 `json dispatch` blocks, on lines 3, 7 and 10 | a plan is one block: join them, or "
+         "remove a word from the fence"},
         {"- x\n\n  ```json dispatch\n  {\"a\": 1,\n    \"a\": 2}\n  ```\n",
-         "5:5: the key \"a\" is there twice, first in line 4 | rename or remove one of the two"},
+         "5:5: duplicate key \"a\", first on line 4 | rename or remove one of the two"},
         {"a\rb\n> ```json dispatch\r\n> {\"é\": 1,\r\n>  \"b\": tru}\r\n> ```\r\n",
          "4:9: invalid token near 'tru'"},
         {"```json dispatch\n```\n", "2:1: the JSON text is empty"},
@@ -625,12 +619,12 @@ static void test_bytes_refused(void **state)
 {
     (void)state;
     assert_refused("x.yaml", "a: é\n b\xff", 9,
-                   "2:3: not valid UTF-8: byte 0xff does not belong here | save the file as UTF-8");
+                   "2:3: invalid UTF-8: unexpected byte 0xff | save the file as UTF-8");
     assert_refused("x.toml", "\xef\xbb\xbf\xc3(", 5,
-                   "1:1: not valid UTF-8: byte 0xc3 does not belong here | save the file as UTF-8");
+                   "1:1: invalid UTF-8: unexpected byte 0xc3 | save the file as UTF-8");
     assert_refused(
         "x.json", "{\n\0}", 4,
-        "2:1: the text holds a NUL byte | save the file as UTF-8 text; UTF-16 is not read");
+        "2:1: the text contains a NUL byte | save the file as UTF-8 text; UTF-16 is not supported");
 }
 
 static void test_size_limit(void **state)

@@ -540,7 +540,7 @@ static void test_refused_values(void **state)
     assert_refused(root, DOC_YAML, "k", "the text is not valid UTF-8");
     value->len = 0;
     value->key_len = 2; /* with its NUL */
-    assert_refused(root, DOC_JSON, "[\"k\\x00\"]", "a key of JSON cannot hold a NUL character");
+    assert_refused(root, DOC_JSON, "[\"k\\x00\"]", "a JSON key cannot contain a NUL character");
     assert_refused(container(&a, NODE_LIST), DOC_TOML, "", "a TOML document is a mapping");
     arena_done(&a);
 }
