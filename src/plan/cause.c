@@ -34,12 +34,12 @@ bool cause_mentions(const char *text, const char *words)
     return false;
 }
 
-/* The first row that a text has counts. Limits stand before money: their texts also tell where to
- * buy more. */
+/* The first match counts. Limits come before payment, because their messages also say where to buy
+ * more. */
 static const struct {
     const char *words;
     enum failure failure;
-} known[] = {
+} patterns[] = {
     {"context length", FAILURE_CONTEXT},
     {"context window", FAILURE_CONTEXT},
     {"context overflow", FAILURE_CONTEXT},
@@ -61,9 +61,9 @@ static const struct {
 
 bool cause_of_words(const char *text, enum failure *ret)
 {
-    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        if (cause_mentions(text, known[i].words)) {
-            *ret = known[i].failure;
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        if (cause_mentions(text, patterns[i].words)) {
+            *ret = patterns[i].failure;
             return true;
         }
     }
@@ -74,7 +74,7 @@ enum failure cause_of_status(int64_t status)
 {
     switch (status) {
     case 401:
-    case 402: /* nothing is left to pay with */
+    case 402: /* no money left */
     case 403:
         return FAILURE_AUTH;
     case 408:

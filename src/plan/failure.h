@@ -1,5 +1,5 @@
 /*
- * Failure classes: why a task did not do what it was asked, each with a retry policy of its own.
+ * Failure classes: why a task failed. Each class has its own retry policy.
  */
 #ifndef PLAN_FAILURE_H
 #define PLAN_FAILURE_H
@@ -20,14 +20,14 @@ enum failure {
     FAILURE_CONFLICT,
     FAILURE_SETUP,
     FAILURE_INTERNAL,
-    FAILURE_STOPPED, /* by a person, or with the run */
+    FAILURE_STOPPED, /* by the user, or together with the run */
     FAILURE_COUNT_,
 };
 
-/* The classes in front of that one may be tried again. */
+/* Tasks can be retried after the classes before FAILURE_STOPPED. */
 enum { FAILURE_RETRY_COUNT = FAILURE_STOPPED };
 
-/* "auth", "limit", ...; NULL at FAILURE_COUNT_, so that it serves as a list of words. */
+/* "auth", "limit", ...; NULL at FAILURE_COUNT_, so that it is also a list of words. */
 extern const char *const failure_names[FAILURE_COUNT_ + 1];
 
 #endif

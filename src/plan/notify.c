@@ -16,7 +16,8 @@ static void read_webhook(struct reader *r, const struct node *node, const struct
         *(const char **)slot = url;
 }
 
-static void read_on(struct reader *r, const struct node *node, const struct field *f, void *slot)
+static void read_events(struct reader *r, const struct node *node, const struct field *f,
+                        void *slot)
 {
     if (!read_expect(r, node, NODE_LIST))
         return;
@@ -33,7 +34,7 @@ static void read_on(struct reader *r, const struct node *node, const struct fiel
 static void read_entry(struct reader *r, const struct node *node, struct notify *out)
 {
     static const struct field fields[] = {
-        {"on", read_on, offsetof(struct notify, on), .words = notify_words},
+        {"on", read_events, offsetof(struct notify, on), .words = notify_words},
         {"webhook", read_webhook, offsetof(struct notify, webhook)},
         {"command", read_command, offsetof(struct notify, command)},
         {"desktop", read_bool, offsetof(struct notify, desktop)},

@@ -1,12 +1,12 @@
 /*
- * Whom to tell, and when: what a plan and the configuration have under `notify`.
+ * Decodes `notify` in a plan and in the configuration: when to notify, and how.
  */
 #ifndef PLAN_NOTIFY_H
 #define PLAN_NOTIFY_H
 
 #include "plan/decode/keys.h"
 
-/* struct notify_list; what is there already is replaced. */
+/* Fills a struct notify_list and replaces its old content. */
 read_fn read_notify;
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * struct plan: what is to be done, as the program sees it, whatever syntax and vocabulary it was
- * written in. Built once by plan_decode() and never changed afterwards.
+ * struct plan: a decoded plan, independent of its syntax and vocabulary. plan_decode() builds it
+ * once; it never changes afterwards.
  *
- * Strings and lists live in the plan's arena or in the tree that it was decoded from, so the tree
- * must outlive the plan. `node` members lead back to where something was written.
+ * Strings and lists live in the plan's arena or in the tree that the plan was decoded from, so the
+ * tree must outlive the plan. `node` members point to the place in the file.
  */
 #ifndef PLAN_PLAN_H
 #define PLAN_PLAN_H
@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whose vocabulary the file uses. */
+/* The vocabulary of the file. */
 enum plan_kind { PLAN_TASKS, PLAN_ORCHESTRA, PLAN_THREADS, PLAN_BATCHES };
 
-/* In every enum 0 is "the plan does not say". The words for them are in words.h. */
+/* In every enum 0 means that the plan does not set the value. words.h has the words. */
 enum overlap { OVERLAP_UNSET, OVERLAP_REFUSE, OVERLAP_SERIALISE, OVERLAP_ALLOW };
 enum enforce { ENFORCE_UNSET, ENFORCE_WARN, ENFORCE_ASK, ENFORCE_BLOCK };
 enum permissions { PERMISSIONS_UNSET, PERMISSIONS_READ, PERMISSIONS_EDIT, PERMISSIONS_FULL };
@@ -44,7 +44,7 @@ enum provider {
 enum land_at { LAND_AT_UNSET, LAND_AT_EACH, LAND_AT_END };
 enum land_budget { LAND_BUDGET_UNSET, LAND_BUDGET_FAIL, LAND_BUDGET_WARN };
 enum land_style { LAND_STYLE_UNSET, LAND_STYLE_MERGE, LAND_STYLE_SQUASH, LAND_STYLE_REBASE };
-/* Whom the commits that an agent made itself name as their author. */
+/* The author of commits that an agent made itself. */
 enum land_author { LAND_AUTHOR_UNSET, LAND_AUTHOR_USER, LAND_AUTHOR_AGENT };
 enum engine {
     ENGINE_UNSET,
@@ -61,9 +61,9 @@ enum engine {
 
 enum notify_on { NOTIFY_FAILED, NOTIFY_CONFLICTED, NOTIFY_PARKED, NOTIFY_DONE, NOTIFY_WAITING };
 
-enum { PLAN_UNSET = -1 }; /* of numbers and durations: the plan does not say */
+enum { PLAN_UNSET = -1 }; /* for numbers and durations: not set in the plan */
 
-/* How often a failure is tried again, or one of the words below. */
+/* How often a failure is retried, or one of these words. */
 enum { RETRY_PARK = -2, RETRY_STOP = -3, RETRY_FAIL = -4, RETRY_REPAIR = -5 };
 
 struct retry {
@@ -75,11 +75,11 @@ struct strings {
     size_t n;
 };
 
-/* A command to run: a shell line or an argv, never both; neither: there is none. */
+/* A command: a shell line or an argv, never both; empty: no command. */
 struct plan_command {
     const char *shell;
     struct strings argv;
-    bool clean; /* of a verification: in a tree that holds the commit and nothing else */
+    bool clean; /* for a verification: run it in a tree that contains only the commit */
 };
 
 struct budget {
@@ -87,23 +87,23 @@ struct budget {
     int64_t tokens; /* PLAN_UNSET: no limit */
 };
 
-/* What does a task while its own engine's account has met a limit; neither: nothing, it waits. */
+/* Replaces a task's engine while its account has met a limit; empty: the task waits. */
 struct fallback {
     enum engine engine; /* ENGINE_UNSET: the same */
-    const char *model;  /* NULL: the engine's own */
+    const char *model;  /* NULL: the engine's default */
 };
 
-/* What one attempt may change. */
+/* Limits for the changes of one attempt. */
 struct change_limits {
     int64_t files, bytes;
 };
 
-/* What one task may use of the machine; 0: no limit. PLAN_UNSET is that as well for the first
+/* Limits for a task's use of the machine; 0: no limit. PLAN_UNSET also means no limit for the first
  * three, and a default for the others (run/limits/output_limits.h). */
 struct task_limits {
     int64_t memory; /* bytes */
     int64_t processes, cpu;
-    int64_t output; /* bytes that one attempt may print */
+    int64_t output; /* maximum bytes of output of one attempt */
     struct change_limits change;
 };
 
@@ -117,7 +117,7 @@ struct task_limits {
 
 struct env_var {
     const char *name;
-    const char *value; /* NULL: taken from our own variable `from` when the task starts */
+    const char *value; /* NULL: copied from our own variable `from` when the task starts */
     const char *from;
     bool secret; /* never shown, masked in logs */
 };
@@ -137,14 +137,14 @@ struct notify {
 struct notify_list {
     struct notify *v;
     size_t n;
-    bool said; /* also where it is empty: then nobody is told */
+    bool said; /* the plan has `notify`, even if it is empty: then we notify nobody */
 };
 
-/* A path that a task owns or must not touch. */
+/* A path that a task owns or must not change. */
 struct claim {
     const char *text; /* as written */
     const struct node *node;
-    const char *pattern; /* what it stands for, relative to the root; NULL: by its text */
+    const char *pattern; /* the pattern, relative to the root; NULL: derived from `text` */
 };
 
 struct claim_list {
@@ -154,10 +154,10 @@ struct claim_list {
 
 struct task {
     const struct node *node;
-    uint32_t index; /* place in plan->tasks */
+    uint32_t index; /* index in plan->tasks */
     const char *id;
     const char *title;
-    const char *prompt, *prompt_file; /* one of the two */
+    const char *prompt, *prompt_file; /* one of the two is set */
     const struct node *prompt_file_node;
     const char *agent;
     enum engine engine;
@@ -169,11 +169,11 @@ struct task {
     struct fallback fallback;
     enum permissions permissions;
     bool read_only;
-    bool hand_on;   /* what its agent says last goes into the prompts of its dependants */
-    uint32_t *deps; /* places in plan->tasks, in file order, each once */
+    bool hand_on;   /* add the last message of its agent to the prompts of its dependants */
+    uint32_t *deps; /* indexes in plan->tasks, in file order, without duplicates */
     size_t dep_count;
     struct claim_list owns, forbids;
-    int64_t order; /* INT64_MIN: not said */
+    int64_t order; /* INT64_MIN: not set */
     const char *branch;
     const char *group;
     const struct node *group_node;
@@ -182,23 +182,22 @@ struct task {
     struct plan_command verify;
     struct env_vars env;
     struct budget budget;
-    struct task_limits limits; /* where the plan's are not its own */
+    struct task_limits limits; /* PLAN_UNSET: the plan's limits apply */
     const char *executor;
     struct plan_command command;
     enum enforce enforce;
 };
 
-/* A batch of an Agent Dispatch Manifest: its agents are tasks that follow one another in the plan.
- */
+/* A batch of an Agent Dispatch Manifest: its agents are consecutive tasks of the plan. */
 struct plan_batch {
     const struct node *node;
     const char *id;
     const char *title; /* or NULL */
-    uint32_t first;    /* place of its first task */
+    uint32_t first;    /* index of its first task */
     size_t n;
-    bool parallel;   /* its agents do not wait for each other */
-    bool fan_out;    /* that, and what they say is for those that follow */
-    bool says_order; /* it, or one of its agents, has a `depends_on` */
+    bool parallel;   /* its agents run at the same time */
+    bool fan_out;    /* parallel, and the next batch gets a summary of its agents' results */
+    bool says_order; /* the batch or one of its agents has a `depends_on` */
 };
 
 struct plan_batches {
@@ -210,7 +209,7 @@ struct group {
     const char *name;
     int64_t limit;
     const struct node *node;
-    size_t tasks; /* how many name it */
+    size_t tasks; /* number of tasks in it */
 };
 
 struct plan {
@@ -231,13 +230,13 @@ struct plan {
     enum provider provider;
     const char *workspace_dir;
     struct strings include, share;
-    struct strings salvage; /* patterns of ignored files that are worth saving */
+    struct strings salvage; /* patterns of ignored files to save */
     struct plan_command setup, teardown;
     int64_t ports;
 
     enum land_at land_at;
     enum land_style land_style;
-    enum land_budget land_budget; /* of work that had gone beyond a budget by its end */
+    enum land_budget land_budget; /* for work that exceeded a budget */
     enum land_author land_author;
     struct plan_command land_verify;
 
@@ -246,52 +245,51 @@ struct plan {
 
     struct notify_list notify;
 
-    struct plan_command log; /* told what becomes of streams */
+    struct plan_command log; /* receives the events of streams */
 
     struct task *tasks;
     size_t task_count;
-    struct map by_id; /* to struct task */
+    struct map by_id; /* values: struct task */
 
-    struct plan_batches batches; /* that the tasks were written as; none in other vocabularies */
+    struct plan_batches batches; /* the original batches; none in other vocabularies */
 };
 
-/* Decodes a tree, translating foreign vocabulary first (which changes the tree's `name`s). Adds
- * every problem that the tree alone can show: types, values, references, cycles are the graph's.
- * Returns -1 where there were errors; the plan is then to be released all the same, with
- * plan_done(). */
+/* Decodes a tree. First translates a foreign vocabulary, which changes the `name`s in the tree.
+ * Adds a problem for everything that is wrong in the tree itself: types, values, references; the
+ * graph finds cycles. Returns -1 if there were errors. Call plan_done() in every case. */
 int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena,
                 struct problems *ps);
 
-/* The same for a tree that plan_encode() has made of a plan that was written in that vocabulary. */
+/* The same for a tree that plan_encode() made from a plan in that vocabulary. */
 int plan_decode_encoded(struct plan *plan, const struct node *root, enum plan_kind kind,
                         struct problems *ps);
 void plan_done(struct plan *plan);
 
-/* How a task is called in messages: its id, also where that is missing or wrong. */
+/* The name of a task in messages: its id, even if that is missing or wrong. */
 const char *task_name(const struct task *t);
 
 struct task *plan_find(const struct plan *plan, const char *id);
 
-/* The plan as a tree again, in the canonical vocabulary, defaults applied: what `check --json`
- * shows. Only what the plan says is in it. */
+/* Encodes the plan as a tree in the canonical vocabulary, with the defaults applied: the output of
+ * `check --json`. Leaves out values that the plan does not set. */
 struct node *plan_encode(const struct plan *plan, struct arena *a);
 
-/* One of its tasks, likewise. */
+/* Encodes one of its tasks in the same way. */
 struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a);
 
-/* Puts the values of variables that are secret, which the two above hide from those who look, into
- * an encoded task: for the program itself. */
+/* Inserts the values of secret variables into an encoded task, for use inside the program. The two
+ * functions above hide them. */
 void plan_reveal(const struct task *t, struct node *encoded);
 
-/* Gives tasks of a plan that was encoded with its secrets hidden their values back, from the plan
- * that it was made of, by task and name. NULL, or the first variable that is not there; the task is
- * then in *ret_task. */
+/* Restores the secret values in a plan that was encoded without them, from the plan that it was
+ * made from, by task and name. Returns NULL, or the first variable that `from` lacks, with its task
+ * in *ret_task. */
 const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
                                   const struct task **ret_task);
 
-/* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
- * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id
- * 007 the text "1.10" or "007", while the id 7 stays a number. */
+/* Converts values of a tree to the kind that a plan reads, before it is written in a syntax in
+ * which the kind would be lost: `read_only: yes` becomes true, a variable 1.10 or an id 007 becomes
+ * the text "1.10" or "007", and the id 7 stays a number. */
 void plan_apply_defaults(struct node *root);
 
 const char *plan_kind_name(enum plan_kind kind);

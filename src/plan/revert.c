@@ -7,8 +7,8 @@ static bool is_same(const struct path_entry *a, const struct path_entry *b)
     return a && b ? strcmp(a->mode, b->mode) == 0 && strcmp(a->id, b->id) == 0 : a == b;
 }
 
-/* One of the two parts of an entry, which is there in all three. */
-static bool is_back(const char *start, const char *landed, const char *made)
+/* True if the task reverted one part (mode or id) of an entry that exists in all three commits. */
+static bool is_reverted(const char *start, const char *landed, const char *made)
 {
     return strcmp(start, landed) != 0 && strcmp(made, start) == 0;
 }
@@ -20,10 +20,11 @@ enum revert revert_judge(const struct path_entry *start, const struct path_entry
         return REVERT_NONE;
     if (is_same(made, start))
         return REVERT_WHOLE;
-    if (!start || !landed || !made) /* removed here and changed there, or added by both */
+    if (!start || !landed ||
+        !made) /* removed on one side and changed on the other, or added on both sides */
         return REVERT_NONE;
-    return is_back(start->id, landed->id, made->id) ||
-                   is_back(start->mode, landed->mode, made->mode)
+    return is_reverted(start->id, landed->id, made->id) ||
+                   is_reverted(start->mode, landed->mode, made->mode)
                ? REVERT_WHOLE
                : REVERT_LINES;
 }

@@ -48,7 +48,8 @@ bool webhook_private_v6(const unsigned char a[16])
         memcpy(&v4, a + 2, sizeof(v4));
         return webhook_private_v4(ntohl(v4));
     }
-    /* Only 2000::/3 is the public internet; unique-local, link-local, multicast are not in it. */
+    /* Only 2000::/3 is the public internet; unique-local, link-local and multicast addresses are
+     * outside it. */
     return (a[0] & 0xe0) != 0x20;
 }
 
@@ -82,7 +83,7 @@ static const char *refuse_v6(const char *host)
 static const char *refuse_name(char *host)
 {
     size_t len = strlen(host);
-    if (len && host[len - 1] == '.') /* a final dot is the same host to every resolver */
+    if (len && host[len - 1] == '.') /* a final dot does not change the host */
         host[--len] = '\0';
     if (!len || host[strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789-_.")] != '\0')
@@ -92,14 +93,15 @@ static const char *refuse_name(char *host)
     if (is_this_machine(host))
         return "is an address of this machine";
     struct in_addr v4;
-    /* inet_aton reads what the C library's resolver would: 127.1, 2130706433, 0x7f.1 as well. */
+    /* inet_aton() accepts the same forms as the C library's resolver: also 127.1, 2130706433,
+     * 0x7f.1. */
     if (inet_aton(host, &v4) && webhook_private_v4(ntohl(v4.s_addr)))
         return "is an address of this machine or a private network";
     return NULL;
 }
 
-/* Whether what follows the host is nothing, a port, a path, a query or a fragment. */
-static bool good_rest(const char *rest)
+/* True if the rest after the host is empty, a port, a path, a query or a fragment. */
+static bool is_valid_rest(const char *rest)
 {
     if (*rest == ':') {
         unsigned port = 0;
@@ -133,7 +135,7 @@ const char *webhook_refusal(const char *url)
         return "has a host name longer than 253 characters";
     if (bracket && host[len] != ']')
         return "has a malformed IPv6 address";
-    if (!good_rest(host + len + (bracket ? 1 : 0)))
+    if (!is_valid_rest(host + len + (bracket ? 1 : 0)))
         return "has a malformed port";
     char name[HOST_MAX + 1];
     memcpy(name, host, len);

@@ -1,5 +1,5 @@
 /*
- * The words that a plan's enums are written with, by value; 0 is "not said" and has no word.
+ * The words for a plan's enum values, by value; 0 is "not set" and has no word.
  */
 #ifndef PLAN_WORDS_H
 #define PLAN_WORDS_H

@@ -51,7 +51,7 @@ int store_failed(struct store *store, const char *what, struct err *err)
 {
     if (store->lost)
         return err_set(err, ERR_ENV,
-                       "state.db: %s: no disk space left for the memory shared with its readers",
+                       "state.db: %s: no space left on the disk for the memory shared with readers",
                        what);
     int code = sqlite3_errcode(store->db) & 0xff;
     store->damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;

@@ -1,6 +1,7 @@
 /*
- * The Agent Dispatch Manifest: batches of agents. A batch follows the one before it unless its
- * `depends_on` says otherwise; its agents follow one another unless it is `parallel` or a fan-out.
+ * Translates the Agent Dispatch Manifest: batches of agents. A batch follows the one before it,
+ * unless its `depends_on` says otherwise. Its agents run one after the other, unless the batch is
+ * `parallel` or a fan-out.
  */
 #include "plan/compat/compat.h"
 
@@ -16,8 +17,8 @@ enum { EDGES_MAX = 500000 };
 
 struct batch {
     struct node *node, *id;
-    const char *name;    /* the text of its id, or one that stands in for it */
-    struct node **tasks; /* what it became */
+    const char *name;    /* its id, or a generated one */
+    struct node **tasks; /* its tasks */
     size_t n;
     const char *title;
     bool parallel, fan_out, says_order;
@@ -26,9 +27,9 @@ struct batch {
 struct batches {
     struct arena *a;
     struct problems *ps;
-    struct reader r; /* into the same two */
+    struct reader r; /* uses `a` and `ps` */
     VEC(struct batch) list;
-    struct map by_id; /* to the place in the list, plus one */
+    struct map by_id; /* index in the list, plus one */
     size_t edges;
 };
 
@@ -37,7 +38,7 @@ static bool is_fan_out(const struct node *type)
     return type && type->kind == NODE_STRING && strcmp(type->text, "fan-out") == 0;
 }
 
-static bool batch_is_parallel(struct batches *bs, const struct node *node)
+static bool read_parallel(struct batches *bs, const struct node *node)
 {
     const struct node *parallel = node_get(node, "parallel"), *type = node_get(node, "type");
     if (type && (type->kind != NODE_STRING ||
@@ -53,8 +54,8 @@ static bool batch_is_parallel(struct batches *bs, const struct node *node)
     return truth;
 }
 
-/* A batch without agents does what it says itself. */
-static void batch_agents(struct batches *bs, struct batch *b)
+/* A batch without agents is a task itself. */
+static void find_agents(struct batches *bs, struct batch *b)
 {
     struct node *agents = node_get(b->node, "agents");
     if (!agents) {
@@ -86,8 +87,8 @@ static struct batch *find_batch(struct batches *bs, const char *id, size_t len)
     return place ? &bs->list.v[place - 1] : NULL;
 }
 
-/* Whether the batch has an id that tasks can be called after. */
-static bool good_id(struct batches *bs, const struct batch *b)
+/* Checks that the batch has an id from which we can derive the ids of its tasks. */
+static bool check_id(struct batches *bs, const struct batch *b)
 {
     const struct batch *first;
     if (b->id->kind != NODE_STRING) {
@@ -106,21 +107,22 @@ static bool good_id(struct batches *bs, const struct batch *b)
     return false;
 }
 
-/* A batch whose id is missing or wrong goes by its place from then on: the error is said once. */
+/* If the id of a batch is missing or wrong, we use its index from then on, so that we report the
+ * error only once. */
 static void name_batch(struct batches *bs, struct batch *b)
 {
     static const char *const required[] = {"id", NULL};
     compat_require(b->node, required, bs->ps);
     if (b->id)
         compat_as_string(b->id);
-    bool good = b->id && good_id(bs, b);
-    b->name = good ? b->id->text : arena_printf(bs->a, "_%zu", bs->list.n);
+    bool has_id = b->id && check_id(bs, b);
+    b->name = has_id ? b->id->text : arena_printf(bs->a, "_%zu", bs->list.n);
     if (b->id && b->id->kind == NODE_STRING && !find_batch(bs, b->id->text, b->id->len))
         map_put(&bs->by_id, b->id->text, b->id->len, (void *)(bs->list.n + 1));
 }
 
-/* Its first line: a description may be the whole prompt. */
-static const char *title_of(struct batches *bs, const struct node *node)
+/* Uses only the first line: a description may be the whole prompt. */
+static const char *get_title(struct batches *bs, const struct node *node)
 {
     const char *title = node_new_string(node, "title", node_new_string(node, "description", ""));
     title += strspn(title, " \t\r\n");
@@ -133,10 +135,10 @@ static void add_batch(struct batches *bs, struct node *node)
         return;
     struct batch b = {.node = node, .id = node_get(node, "id")};
     name_batch(bs, &b);
-    b.parallel = batch_is_parallel(bs, node);
+    b.parallel = read_parallel(bs, node);
     b.fan_out = is_fan_out(node_get(node, "type"));
-    b.title = title_of(bs, node);
-    batch_agents(bs, &b);
+    b.title = get_title(bs, node);
+    find_agents(bs, &b);
     vec_push(&bs->list, b);
 }
 
@@ -147,15 +149,15 @@ static void drop(struct node *map, const char *name)
         node_unlink(map, node);
 }
 
-/* What a batch says of all its agents holds for those that do not say it themselves. */
+/* Copies a key of the batch to an agent that does not set it. */
 static void inherit(struct batches *bs, const struct batch *b, struct node *task, const char *key,
                     const char *name)
 {
-    const struct node *of_batch = node_get(b->node, key);
-    if (!of_batch || node_get(task, name))
+    const struct node *batch_value = node_get(b->node, key);
+    if (!batch_value || node_get(task, name))
         return;
     struct node *copy = arena_alloc(bs->a, sizeof(*copy));
-    *copy = *of_batch;
+    *copy = *batch_value;
     node_link(task, copy, name);
 }
 
@@ -164,8 +166,8 @@ static bool is_empty(const struct node *node)
     return node && node->kind == NODE_STRING && node->len == 0;
 }
 
-/* What the agents of a fan-out say is what the next batch is told. */
-static void hand_on(struct batches *bs, const struct batch *b, struct node *task)
+/* The next batch gets the results of the agents of a fan-out. */
+static void set_hand_on(struct batches *bs, const struct batch *b, struct node *task)
 {
     struct node *truth = compat_add_string(task, bs->a, "hand_on", "true", b->node);
     truth->kind = NODE_BOOL;
@@ -177,7 +179,7 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
 {
     struct node *agent = compat_rename(task, "subagent_type", "agent", bs->ps);
     if (agent && agent->kind == NODE_STRING && strcmp(agent->text, "main") == 0)
-        node_unlink(task, agent); /* the session itself, no persona */
+        node_unlink(task, agent); /* the session itself, not a subagent */
     compat_rename(task, "owns_files", "owns", bs->ps);
     compat_rename(task, "description", "title", bs->ps);
     inherit(bs, b, task, "title", "title");
@@ -186,7 +188,7 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
     inherit(bs, b, task, "owns_files", "owns");
     inherit(bs, b, task, "estimate", "estimate");
     if (b->fan_out && !node_get(task, "hand_on"))
-        hand_on(bs, b, task);
+        set_hand_on(bs, b, task);
 
     const char *id = b->n == 1 ? arena_printf(bs->a, "b%s", b->name)
                                : arena_printf(bs->a, "b%s-%zu", b->name, nth + 1);
@@ -208,7 +210,7 @@ static void add_edge(struct batches *bs, struct node *deps, const struct node *t
     node_append(deps, dep);
 }
 
-/* All of a parallel batch, the last of a sequential one. */
+/* Adds dependencies on all tasks of a parallel batch, or on the last task of a sequential one. */
 static void depend_on_batch(struct batches *bs, struct node *deps, const struct batch *b)
 {
     for (size_t i = b->parallel || !b->n ? 0 : b->n - 1; i < b->n; i++)
@@ -248,7 +250,8 @@ static void link_batch(struct batches *bs, size_t place, const struct node *name
 {
     struct batch *b = &bs->list.v[place];
     for (size_t i = 0; i < b->n; i++) {
-        struct node *deps = node_get(b->tasks[i], "depends_on"); /* the agent's own */
+        struct node *deps =
+            node_get(b->tasks[i], "depends_on"); /* dependencies of the agent itself */
         if (!deps || deps->kind != NODE_LIST)
             deps = compat_add(b->tasks[i], bs->a, "depends_on", NODE_LIST, named ? named : b->node);
         if (i > 0 && !b->parallel)
@@ -260,7 +263,7 @@ static void link_batch(struct batches *bs, size_t place, const struct node *name
     }
 }
 
-/* Keys of the batch itself; what is left of a batch with agents is nobody's. */
+/* Removes the batch's own keys. If the batch has agents, its other keys are unknown. */
 static void strip_batch(struct batches *bs, struct batch *b)
 {
     static const char *const known[] = {"agents",     "parallel", "type",
@@ -280,11 +283,11 @@ static void strip_batch(struct batches *bs, struct batch *b)
         if (near)
             problem_hint(bs->ps, "did you mean '%s'?", near);
         else
-            problem_hint(bs->ps, "what is meant for agents is written in each of them");
+            problem_hint(bs->ps, "write keys for agents into each agent");
     }
 }
 
-static bool some_agent_depends(const struct batch *b)
+static bool has_agent_dependency(const struct batch *b)
 {
     bool some = false;
     for (size_t i = 0; i < b->n; i++)
@@ -305,7 +308,7 @@ static void batches_to_tasks(struct batches *bs, struct node *tasks)
             node_unlink(b->node, named);
         if (named)
             check_named(bs, b, named);
-        b->says_order = named || some_agent_depends(b);
+        b->says_order = named || has_agent_dependency(b);
         link_batch(bs, i, named);
         strip_batch(bs, b);
         for (size_t k = 0; k < b->n; k++)
@@ -321,7 +324,7 @@ static void add_stand_in(struct batches *bs, struct node *tasks, const struct no
     node_append(tasks, task);
 }
 
-/* What they were, for those to whom a task is not all. */
+/* Keeps the batches for callers that need more than tasks. */
 static void keep_batches(const struct batches *bs, struct plan_batches *ret)
 {
     uint32_t first = 0;
@@ -358,7 +361,7 @@ void compat_batches(struct node *root, struct arena *a, struct problems *ps,
     node_unlink(root, list);
     batches_to_tasks(&bs, tasks);
     keep_batches(&bs, ret);
-    if (list->n && !tasks->n) /* what is wrong with the batches is said; not that there are none */
+    if (list->n && !tasks->n) /* avoid a second error: the plan has no tasks */
         add_stand_in(&bs, tasks, list);
     if (bs.edges > EDGES_MAX)
         problem_error(ps, RULE_VALUE, list, "has more than %d dependencies between its agents",

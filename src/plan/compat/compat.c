@@ -86,7 +86,7 @@ void compat_name(struct node *root, struct problems *ps)
     node_unlink(root, name);
 }
 
-/* Dropping half of the work would not be a plan's translation. */
+/* We must not drop half of the work silently. */
 static void refuse_both(struct node *root, struct problems *ps)
 {
     struct node *batches = node_get(root, "batches");

@@ -1,4 +1,4 @@
-/* parallel-orchestra manifests, version 0.1. */
+/* Translates parallel-orchestra manifests, version 0.1. */
 #include "plan/compat/compat.h"
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 
 enum { RETRY_MAX = 100, OLD_DEFAULT_RETRIES = 1 };
 
-static const char old_timeout[] = "900s"; /* that tool's one and only time limit */
+static const char old_timeout[] = "900s"; /* the fixed time limit of that tool */
 
 static void check_version(struct node *root, struct problems *ps)
 {
@@ -29,7 +29,7 @@ static void check_version(struct node *root, struct problems *ps)
     node_unlink(root, version);
 }
 
-/* Keys that there count as absent where they have no value. */
+/* Removes keys that this tool treats as absent if they have no value. */
 static void drop_without_value(struct node *map, const char *const *keys)
 {
     for (; *keys; keys++) {
@@ -39,7 +39,7 @@ static void drop_without_value(struct node *map, const char *const *keys)
     }
 }
 
-/* There, an empty path was the manifest's own folder. */
+/* For that tool an empty path meant the manifest's own folder. */
 static void loosen_cwd(struct node *root, struct arena *a, struct problems *ps)
 {
     struct node *cwd = node_get(root, "cwd");
@@ -50,7 +50,7 @@ static void loosen_cwd(struct node *root, struct arena *a, struct problems *ps)
     node_unlink(root, cwd);
 }
 
-/* As int() reads a text: blanks around the number, and a sign. */
+/* Parses a text like Python's int(): with spaces around the number, and a sign. */
 static int64_t text_int(const char *s)
 {
     char *end;
@@ -59,7 +59,7 @@ static int64_t text_int(const char *s)
     return errno || end == s || end[strspn(end, " \t\r\n")] ? -1 : n;
 }
 
-/* That tool ran int() over its numbers: "3", true and 1.9 were fine. */
+/* That tool passed its numbers through int(): "3", true and 1.9 were valid. */
 static void loosen_int(struct node *node, struct problems *ps)
 {
     int64_t n = -1;
@@ -126,7 +126,7 @@ static void translate_hook(struct node *root, struct arena *a, const char *key, 
     compat_require(hook, required, ps);
     compat_rename(hook, "webhook_url", "webhook", ps);
     if (!node_get(hook, "webhook"))
-        compat_add(hook, a, "desktop", NODE_BOOL, hook); /* the error is said; not twice */
+        compat_add(hook, a, "desktop", NODE_BOOL, hook); /* avoid a second error */
     struct node *events = compat_add(hook, a, "on", NODE_LIST, hook);
     node_append(events, node_string(a, on, strlen(on), hook->pos));
 }
@@ -172,7 +172,8 @@ static void refuse_forbidden(struct node *task, struct problems *ps)
     }
 }
 
-/* A task without a prompt is the agent's own command there; one without either was let through. */
+/* For that tool, a task without a prompt runs the agent's own command. It also accepted tasks with
+ * neither. */
 static void default_prompt(struct node *task, struct arena *a, const struct node *agent,
                            struct problems *ps)
 {

@@ -1,4 +1,4 @@
-/* parallel-sessions plans: threads that people attend. */
+/* Translates parallel-sessions plans: threads for people. */
 #include "plan/compat/compat.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void translate_goal(struct node *thread, struct arena *a, struct problems
         compat_prompt(thread, a, goal);
     } else {
         compat_require(thread, required, ps);
-        compat_add_string(thread, a, "prompt", "-", thread); /* the error is said; not twice */
+        compat_add_string(thread, a, "prompt", "-", thread); /* avoid a second error */
     }
 }
 

@@ -26,7 +26,7 @@ static bool is_date(const char *s)
     return true;
 }
 
-/* With or without quotes: TOML has a kind of its own for it. */
+/* A date may have no quotes: TOML has a type for it. */
 static const char *read_date(struct reader *r, const struct node *node)
 {
     bool text = node->kind == NODE_STRING || node->kind == NODE_TIME;
@@ -37,7 +37,7 @@ static const char *read_date(struct reader *r, const struct node *node)
     return NULL;
 }
 
-static void need(struct reader *r, const struct node *node, const char *key)
+static void require_key(struct reader *r, const struct node *node, const char *key)
 {
     if (!node_get(node, key))
         problem_error(r->ps, RULE_REQUIRED, node, "has no '%s'", key);
@@ -50,8 +50,8 @@ static void read_price(struct reader *r, struct config *config, const struct nod
     size_t errors = r->ps->errors;
     if (!read_members(r, node, price_fields, &price))
         return;
-    need(r, node, "input");
-    need(r, node, "output");
+    require_key(r, node, "input");
+    require_key(r, node, "output");
     const char *star = strchr(node->key, '*');
     if (strlen(node->key) != node->key_len || (star && star[1])) {
         problem_error_key(r->ps, RULE_VALUE, node, "cannot be the name of a model");
@@ -68,17 +68,17 @@ static void read_prices(struct reader *r, const struct node *node, const struct 
     (void)f;
     if (!read_expect(r, node, NODE_MAP))
         return;
-    const struct node *at = node_get(node, "date");
-    const char *date = at ? read_date(r, at) : NULL;
-    if (!at)
-        need(r, node, "date");
+    const struct node *date_node = node_get(node, "date");
+    const char *date = date_node ? read_date(r, date_node) : NULL;
+    if (!date_node)
+        require_key(r, node, "date");
     node_each (member, node) {
-        if (member != at && strncmp(member->key, "x-", 2) != 0)
+        if (member != date_node && strncmp(member->key, "x-", 2) != 0)
             read_price(r, config, member, date ? date : "");
     }
 }
 
-/* A path that is relative would be another one in every folder. */
+/* Rejects a relative path, because it would depend on the current folder. */
 static void read_program(struct reader *r, const struct node *node, const struct field *f,
                          void *slot)
 {
@@ -90,7 +90,7 @@ static void read_program(struct reader *r, const struct node *node, const struct
         *(const char **)slot = path;
         return;
     }
-    problem_error(r->ps, RULE_VALUE, node, "'%.200s' is neither a whole path nor a name", path);
+    problem_error(r->ps, RULE_VALUE, node, "'%.200s' is neither an absolute path nor a name", path);
     problem_hint(r->ps, "begin it with '/', or give the name of a program on PATH");
 }
 
@@ -142,9 +142,9 @@ void config_done(struct config *config)
     arena_done(&config->arena);
 }
 
-/* How much of a model's name a price knows; 0: it is of another. All of it is more than any
- * beginning. */
-static size_t fits(const struct price *price, const char *model)
+/* The length of the match between a price and a model's name; 0: no match. An exact match beats
+ * every prefix. */
+static size_t match_length(const struct price *price, const char *model)
 {
     size_t len = strlen(price->model);
     if (strcmp(price->model, model) == 0)
@@ -158,7 +158,7 @@ static const struct price *find_price(const struct config *config, const char *m
     const struct price *best = NULL;
     size_t most = 0;
     for (size_t i = 0; i < config->prices.n; i++) {
-        size_t fit = fits(&config->prices.v[i], model);
+        size_t fit = match_length(&config->prices.v[i], model);
         if (fit && fit >= most) {
             best = &config->prices.v[i];
             most = fit;

@@ -1,9 +1,9 @@
 /*
- * struct config: what concerns a person or a machine rather than a plan: what models cost, where
- * the engines' programs are, who keeps a log, who is told. It is read from one or several files,
- * the general one first; what a later one says goes before what an earlier one said.
+ * struct config: settings of a user or a machine, not of a plan: prices of models, paths of the
+ * engines' programs, logging, notification. It is read from one or more files, the most general one
+ * first; later files override earlier ones.
  *
- * Strings live in the trees that were read, which must outlive it, or in its arena.
+ * Strings live in the trees, which must outlive the configuration, or in its arena.
  */
 #ifndef PLAN_DECODE_CONFIG_H
 #define PLAN_DECODE_CONFIG_H
@@ -18,33 +18,34 @@
 
 enum { CONFIG_ENGINES = ENGINE_SIM + 1 };
 
-/* What a million tokens of a model cost, in US dollars. */
+/* The price of a million tokens of a model, in US dollars. */
 struct price {
-    const char *model;             /* its name, or the beginning of it and a '*' */
-    const char *date;              /* of the table that it is in: "2026-11-01" */
-    double input, output;          /* without what is cached */
-    double cache_read, cache_made; /* below 0: as much as other input */
+    const char *model;             /* its name, or a prefix followed by '*' */
+    const char *date;              /* date of its price table: "2026-11-01" */
+    double input, output;          /* without cached tokens */
+    double cache_read, cache_made; /* below 0: the same as `input` */
 };
 
 struct config {
     struct arena arena;
     VEC(struct price) prices;
-    const char *programs[CONFIG_ENGINES]; /* by enum engine; NULL: the usual one */
+    const char *programs[CONFIG_ENGINES]; /* by enum engine; NULL: the default */
     struct plan_command log;
     struct notify_list notify;
 };
 
-/* Adds what a tree says; -1 where there were errors. */
+/* Adds the settings of a tree; -1 if there were errors. */
 int config_decode(struct config *config, const struct node *root, struct problems *ps);
 void config_done(struct config *config);
 
 struct tokens {
-    int64_t in, out;                /* without what is cached: */
-    int64_t cache_read, cache_made; /* tokens */
+    int64_t in, out; /* without cached tokens */
+    int64_t cache_read, cache_made;
 };
 
-/* What the tokens of a model cost by the tables: of those that know it the one with its whole name,
- * else with the longest beginning. Below 0 where none does; else *ret_date is that table's. */
+/* The cost of tokens by the price tables. An entry with the whole name of the model comes first,
+ * then the one with the longest prefix. Below 0 if no entry matches; otherwise *ret_date is the
+ * date of its table. */
 double config_reckon(const struct config *config, const char *model, const struct tokens *tokens,
                      const char **ret_date);
 

@@ -33,7 +33,7 @@ static void read_version(struct reader *r, const struct node *node, const struct
         problem_error(r->ps, RULE_VALUE, node, "this program reads version 1 of the plan format");
 }
 
-/* The commit message's placeholders are a closed set, so that a typo is not committed. */
+/* Accepts only known placeholders, so that a typo never reaches a commit message. */
 static void read_message(struct reader *r, const struct node *node, const struct field *f,
                          void *slot)
 {
@@ -50,9 +50,8 @@ static void read_message(struct reader *r, const struct node *node, const struct
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
             found = found || strncmp(at, known[i], strlen(known[i])) == 0;
         if (!found) {
-            problem_error(r->ps, RULE_VALUE, node, "nothing is put in for '%.*s'", (int)word + 2,
-                          at);
-            problem_hint(r->ps, "there are {id}, {title}, {run} and {engine}");
+            problem_error(r->ps, RULE_VALUE, node, "unknown placeholder '%.*s'", (int)word + 2, at);
+            problem_hint(r->ps, "use {id}, {title}, {run} or {engine}");
             return;
         }
     }
@@ -104,7 +103,7 @@ static const struct field log_fields[] = {
 };
 
 static const struct field plan_fields[] = {
-    {"$schema", NULL, 0}, /* for editors */
+    {"$schema", NULL, 0}, /* for editors only */
     {"anabranch", read_version, 0},
     {"name", read_string, offsetof(struct plan, name)},
     {"base", read_branch, offsetof(struct plan, base)},
@@ -122,14 +121,14 @@ static const struct field plan_fields[] = {
     {0},
 };
 
-static int not_a_plan(struct problems *ps, const struct node *root)
+static int fail_not_a_plan(struct problems *ps, const struct node *root)
 {
     if (root->kind == NODE_NULL)
-        problem_error(ps, RULE_TYPE, root, "there is nothing in it");
+        problem_error(ps, RULE_TYPE, root, "the file is empty");
     else
         problem_error(ps, RULE_TYPE, root, "a plan is a mapping with 'tasks', not %s",
                       node_kind_name(root->kind));
-    return problem_hint(ps, "`anabranch init` writes one to begin with");
+    return problem_hint(ps, "`anabranch init` writes a first plan");
 }
 
 static int decode(struct plan *plan, const struct node *root, enum plan_kind kind,
@@ -156,7 +155,7 @@ int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, 
 {
     *plan = unset;
     if (root->kind != NODE_MAP)
-        return not_a_plan(ps, root);
+        return fail_not_a_plan(ps, root);
     size_t errors = ps->errors;
     enum plan_kind kind = compat_translate(root, tree_arena, ps, &plan->batches);
     (void)decode(plan, root, kind, ps);
@@ -167,7 +166,7 @@ int plan_decode_encoded(struct plan *plan, const struct node *root, enum plan_ki
                         struct problems *ps)
 {
     *plan = unset;
-    return root->kind == NODE_MAP ? decode(plan, root, kind, ps) : not_a_plan(ps, root);
+    return root->kind == NODE_MAP ? decode(plan, root, kind, ps) : fail_not_a_plan(ps, root);
 }
 
 void plan_done(struct plan *plan)

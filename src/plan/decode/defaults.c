@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a plan reads a boolean, or a text that may be written as a number; `*` is every child. */
+/* Places where a plan reads a boolean, or a text that may look like a number; `*` matches every
+ * child. */
 static const struct {
     const char *path;
     enum node_kind kind;
-} settled[] = {
+} typed_paths[] = {
     {"commit/hooks", NODE_BOOL},           {"landing/verify/clean", NODE_BOOL},
     {"defaults/verify/clean", NODE_BOOL},  {"tasks/*/verify/clean", NODE_BOOL},
     {"notify/*/desktop", NODE_BOOL},       {"notify/*/bell", NODE_BOOL},
@@ -26,8 +27,8 @@ static const struct {
     {"batches/*/id", NODE_STRING},         {"batches/*/depends_on/*", NODE_STRING},
 };
 
-/* Whether the value is written as every syntax writes it. */
-static bool is_usual(const struct node *n)
+/* True if every syntax writes the value in this form. */
+static bool is_canonical(const struct node *n)
 {
     char digits[24];
     if (n->kind == NODE_BOOL)
@@ -36,36 +37,36 @@ static bool is_usual(const struct node *n)
     return n->kind == NODE_INT && strcmp(n->text, digits) == 0;
 }
 
-static void settle(struct node *n, enum node_kind kind)
+static void convert(struct node *n, enum node_kind kind)
 {
     int truth = read_old_boolean(n);
     if (kind == NODE_BOOL && truth >= 0) {
         n->kind = NODE_BOOL;
         n->truth = truth;
     } else if (kind == NODE_STRING && n->kind > NODE_NULL && n->kind < NODE_STRING &&
-               !is_usual(n)) {
+               !is_canonical(n)) {
         n->kind = NODE_STRING;
     }
 }
 
-/* Recurses as deep as the paths above are long. */
-static void settle_below(struct node *n, const char *path, enum node_kind kind)
+/* The paths above bound the depth of the recursion. */
+static void convert_below(struct node *n, const char *path, enum node_kind kind)
 {
     size_t len = strcspn(path, "/");
     if (!len)
-        settle(n, kind);
+        convert(n, kind);
     if (!len || n->kind < NODE_LIST)
         return;
     const char *rest = path + len + (path[len] == '/');
     node_each (child, n) {
         bool named = n->kind == NODE_MAP && child->key_len == len && !memcmp(child->key, path, len);
         if (*path == '*' || named)
-            settle_below(child, rest, kind);
+            convert_below(child, rest, kind);
     }
 }
 
 void plan_apply_defaults(struct node *root)
 {
-    for (size_t i = 0; i < ARRAY_LEN(settled); i++)
-        settle_below(root, settled[i].path, settled[i].kind);
+    for (size_t i = 0; i < ARRAY_LEN(typed_paths); i++)
+        convert_below(root, typed_paths[i].path, typed_paths[i].kind);
 }

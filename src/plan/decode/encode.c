@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Where the tree is being built. */
+/* The mapping that is being filled. */
 struct encoder {
     struct arena *a;
     struct node *map;
@@ -32,7 +32,7 @@ static void put_set_int(struct encoder e, const char *key, int64_t n)
         put_int(e, key, n);
 }
 
-/* Durations are seconds, or else have their unit, as a plan says them. */
+/* Writes seconds as a number, other durations with a unit, as in a plan. */
 static void put_duration(struct encoder e, const char *key, int64_t ms)
 {
     if (ms == PLAN_UNSET)
@@ -150,10 +150,10 @@ static void put_env(struct encoder e, const struct env_vars *env)
             put_string(inner, var->name, var->value);
             continue;
         }
-        struct encoder of_var = put_map(inner, var->name);
-        put_string(of_var, "from", var->from);
-        put_string(of_var, "value", var->secret && var->value ? "(secret)" : var->value);
-        put_bool(of_var, "secret", var->secret);
+        struct encoder details = put_map(inner, var->name);
+        put_string(details, "from", var->from);
+        put_string(details, "value", var->secret && var->value ? "(secret)" : var->value);
+        put_bool(details, "secret", var->secret);
     }
 }
 
@@ -228,7 +228,7 @@ void plan_reveal(const struct task *t, struct node *encoded)
     }
 }
 
-static const char *secret_of(const struct plan *plan, const char *id, const char *name)
+static const char *find_secret(const struct plan *plan, const char *id, const char *name)
 {
     const struct task *t = plan_find(plan, id);
     for (size_t i = 0; t && i < t->env.n; i++) {
@@ -246,7 +246,7 @@ const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
         for (size_t i = 0; i < env->n; i++) {
             if (!env->v[i].secret || !env->v[i].value)
                 continue;
-            const char *value = secret_of(from, plan->tasks[t].id, env->v[i].name);
+            const char *value = find_secret(from, plan->tasks[t].id, env->v[i].name);
             if (!value) {
                 *ret_task = &plan->tasks[t];
                 return &env->v[i];
@@ -314,7 +314,7 @@ static void put_notify(struct encoder e, const struct plan *plan)
     }
 }
 
-/* Sections that the plan says nothing in are not shown. */
+/* Removes empty sections. */
 static void drop_empty(struct node *map)
 {
     for (struct node *member = map->first, *next; member; member = next) {

@@ -58,17 +58,17 @@ bool env_name_dangerous(const char *name)
     return false;
 }
 
-/* The system takes any name without '='; foreign tools let it. */
-static bool odd_name(const struct reader *r, const struct node *node)
+/* The system accepts any name without '=', and so do foreign tools. */
+static bool is_odd_name(const struct reader *r, const struct node *node)
 {
     return r->lenient && node->key_len && strlen(node->key) == node->key_len &&
            !strchr(node->key, '=');
 }
 
-static bool good_name(struct reader *r, const struct node *node)
+static bool check_name(struct reader *r, const struct node *node)
 {
     bool valid = strlen(node->key) == node->key_len && env_name_valid(node->key);
-    if (!valid && !odd_name(r, node)) {
+    if (!valid && !is_odd_name(r, node)) {
         problem_error_key(r->ps, RULE_VALUE, node, "'%.80s' is not a variable's name", node->key);
         return false;
     }
@@ -94,7 +94,7 @@ static void read_env_name(struct reader *r, const struct node *node, const struc
         problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a variable's name", name);
 }
 
-/* A value may be empty, and numbers and booleans stand for how they are written. */
+/* Accepts empty values. For numbers and booleans, uses their text. */
 static void read_env_value(struct reader *r, const struct node *node, const struct field *f,
                            void *slot)
 {
@@ -137,7 +137,7 @@ void read_env(struct reader *r, const struct node *node, const struct field *f, 
     struct env_vars *vars = slot;
     if (!read_expect(r, node, NODE_MAP))
         return;
-    if (node->n > ENV_MAX) { /* the defaults' are copied into every task that has its own */
+    if (node->n > ENV_MAX) { /* we copy the defaults into every task that has variables */
         problem_error(r->ps, RULE_VALUE, node, "has more than %d variables", ENV_MAX);
         return;
     }
@@ -148,12 +148,12 @@ void read_env(struct reader *r, const struct node *node, const struct field *f, 
     out.n = inherited.n;
     node_each (member, node) {
         struct env_var var = {.name = member->key};
-        bool good = good_name(r, member);
+        bool is_good = check_name(r, member);
         if (member->kind == NODE_MAP)
             read_env_map(r, member, &var);
         else
             read_env_value(r, member, f, &var.value);
-        if (!good)
+        if (!is_good)
             continue;
         struct env_var *old = find_var(&inherited, var.name);
         if (old)

@@ -1,5 +1,5 @@
 /*
- * Environment variables of a task: which names there are, and which a plan may not set.
+ * Environment variables of a task: valid names, and names that a plan may not set.
  */
 #ifndef PLAN_DECODE_ENV_NAMES_H
 #define PLAN_DECODE_ENV_NAMES_H
@@ -8,12 +8,13 @@
 
 #include <stdbool.h>
 
-/* struct env_vars; what is there already (from the defaults) stays, and is replaced by name. */
+/* Adds to a struct env_vars: keeps variables from the defaults, and replaces those of the same
+ * name. */
 read_fn read_env;
 
 bool env_name_valid(const char *name);
 
-/* Whether setting it could make a program load or run something else, or belongs to us. */
+/* True if the variable could make a program load or run something else, or is reserved for us. */
 bool env_name_dangerous(const char *name);
 
 #endif

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Words of other tools, for a plan that does not say whose it is. */
-static const char *native_word(const char *key)
+/* Maps words of other tools to ours, for a hint in a plan of unknown origin. */
+static const char *translate_word(const char *key)
 {
     static const char *const words[][2] = {
         {"writes", "owns"},
@@ -39,7 +39,7 @@ static void hint_nearest_key(struct reader *r, const char *key, const struct fie
     VEC(const char *) names = {0};
     for (const struct field *f = fields; f->name; f++)
         vec_push(&names, f->name);
-    const char *near = text_nearest(native_word(key), names.v, names.n);
+    const char *near = text_nearest(translate_word(key), names.v, names.n);
     if (near)
         problem_hint(r->ps, "did you mean '%s'?", near);
     else
@@ -47,7 +47,8 @@ static void hint_nearest_key(struct reader *r, const char *key, const struct fie
     vec_done(&names);
 }
 
-static void unknown_key(struct reader *r, const struct node *node, const struct field *fields)
+static void report_unknown_key(struct reader *r, const struct node *node,
+                               const struct field *fields)
 {
     autobuf struct buf key = BUF_INIT;
     text_harmless(&key, node->key, node->key_len);
@@ -67,8 +68,8 @@ static const struct field *find_field(const struct field *fields, const char *na
     return NULL;
 }
 
-/* A key with a NUL in it would read as the part before. */
-static bool usable_key(const struct node *member)
+/* Rejects a key with a NUL: it would read as the part before the NUL. */
+static bool is_usable_key(const struct node *member)
 {
     return !member->key || strlen(member->key) == member->key_len;
 }
@@ -78,11 +79,11 @@ bool read_members(struct reader *r, const struct node *node, const struct field 
     if (!read_expect(r, node, NODE_MAP))
         return false;
     node_each (member, node) {
-        const struct field *f = usable_key(member) ? find_field(fields, member->name) : NULL;
+        const struct field *f = is_usable_key(member) ? find_field(fields, member->name) : NULL;
         if (f && f->read)
             f->read(r, member, f, (char *)out + f->offset);
         else if (!f && strncmp(member->name, "x-", 2) != 0)
-            unknown_key(r, member, fields);
+            report_unknown_key(r, member, fields);
     }
     return true;
 }
@@ -92,7 +93,7 @@ static bool is_digits(const struct node *node)
     return node->kind == NODE_STRING && node->len && strspn(node->text, "0123456789") == node->len;
 }
 
-static void wrong_kind(struct reader *r, const struct node *node, const char *wanted)
+static void report_kind(struct reader *r, const struct node *node, const char *wanted)
 {
     problem_error(r->ps, RULE_TYPE, node, "expected %s, got %s", wanted,
                   node_kind_name(node->kind));
@@ -112,7 +113,7 @@ bool read_expect(struct reader *r, const struct node *node, enum node_kind kind)
 {
     if (node->kind == kind)
         return true;
-    wrong_kind(r, node, node_kind_name(kind));
+    report_kind(r, node, node_kind_name(kind));
     return false;
 }
 
@@ -126,8 +127,8 @@ static bool is_blank(const char *s)
     return s[strspn(s, " \t\r\n")] == '\0';
 }
 
-/* Whether the string can be a C string with something in it. */
-static bool usable_string(struct reader *r, const struct node *node)
+/* Checks that the text is not blank and contains no NUL. */
+static bool check_string(struct reader *r, const struct node *node)
 {
     if (strlen(node->text) != node->len)
         return problem_error(r->ps, RULE_VALUE, node, "has a NUL character in it"), false;
@@ -139,7 +140,7 @@ static bool usable_string(struct reader *r, const struct node *node)
 void read_string(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
     (void)f;
-    if (read_expect(r, node, NODE_STRING) && usable_string(r, node))
+    if (read_expect(r, node, NODE_STRING) && check_string(r, node))
         *(const char **)slot = node->text;
 }
 
@@ -147,7 +148,7 @@ const char *read_scalar_text(struct reader *r, const struct node *node)
 {
     if (node->kind == NODE_INT)
         return node->text;
-    if (!read_expect(r, node, NODE_STRING) || !usable_string(r, node))
+    if (!read_expect(r, node, NODE_STRING) || !check_string(r, node))
         return NULL;
     return node->text;
 }
@@ -174,7 +175,7 @@ void read_bool(struct reader *r, const struct node *node, const struct field *f,
         *(bool *)slot = node->truth;
 }
 
-static bool in_range(struct reader *r, const struct node *node, const struct field *f, int64_t n)
+static bool check_range(struct reader *r, const struct node *node, const struct field *f, int64_t n)
 {
     if (n >= f->min && n <= f->max)
         return true;
@@ -189,7 +190,7 @@ static bool in_range(struct reader *r, const struct node *node, const struct fie
 
 void read_int(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
-    if (read_expect(r, node, NODE_INT) && in_range(r, node, f, node->integer))
+    if (read_expect(r, node, NODE_INT) && check_range(r, node, f, node->integer))
         *(int64_t *)slot = node->integer;
 }
 
@@ -203,7 +204,7 @@ void read_count(struct reader *r, const struct node *node, const struct field *f
     if (n < 0) {
         problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a count", node->text);
         problem_hint(r->ps, "write a number, or one with k, M or G: 40M");
-    } else if (in_range(r, node, f, n)) {
+    } else if (check_range(r, node, f, n)) {
         *(int64_t *)slot = n;
     }
 }
@@ -217,7 +218,7 @@ void read_usd(struct reader *r, const struct node *node, const struct field *f, 
     } else if (node->kind == NODE_REAL) {
         usd = node->real;
     } else {
-        wrong_kind(r, node, "a number");
+        report_kind(r, node, "a number");
         return;
     }
     if (usd >= 0 && usd <= 1e9)
@@ -237,7 +238,7 @@ void read_duration(struct reader *r, const struct node *node, const struct field
     } else if (node->kind == NODE_STRING) {
         ms = text_parse_duration(node->text, node->len);
     } else {
-        wrong_kind(r, node, "a duration");
+        report_kind(r, node, "a duration");
         problem_hint(r->ps, duration_hint);
         return;
     }
@@ -306,7 +307,7 @@ void read_command(struct reader *r, const struct node *node, const struct field 
     if (node->kind == NODE_STRING) {
         read_string(r, node, f, &cmd.shell);
     } else if (node->kind != NODE_LIST) {
-        wrong_kind(r, node, "a shell line or a list of words");
+        report_kind(r, node, "a shell line or a list of words");
         return;
     } else if (node->n == 0) {
         problem_error(r->ps, RULE_VALUE, node, "is empty: a command needs at least its program");
@@ -343,7 +344,8 @@ void read_verification(struct reader *r, const struct node *node, const struct f
     *(struct plan_command *)slot = v.command;
 }
 
-/* git refuses names with a component that ends in ".lock": its own lock files would collide. */
+/* git rejects names with a component that ends in ".lock", which would collide with its lock
+ * files. */
 static bool has_lock_component(const char *s)
 {
     while ((s = strstr(s, ".lock"))) {
@@ -354,7 +356,7 @@ static bool has_lock_component(const char *s)
     return false;
 }
 
-/* Narrower than git's rules for a part of a ref name: what needs no quoting anywhere. */
+/* Stricter than git's rules for ref names: accepts only what needs no quoting anywhere. */
 static bool is_branch_part(const char *s)
 {
     char before = '/';
@@ -384,7 +386,7 @@ void read_branch_part(struct reader *r, const struct node *node, const struct fi
     problem_hint(r->ps, "use letters, digits, '-', '_', with single '/' and '.' between them");
 }
 
-/* git-check-ref-format(1), for a branch that exists already under whatever name git let it have. */
+/* The rules of git-check-ref-format(1): an existing branch may have any name that git accepts. */
 static bool is_branch(const char *s)
 {
     size_t len = strlen(s);

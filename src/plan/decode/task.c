@@ -11,7 +11,7 @@ enum { ID_MAX = 64, FOREIGN_ID_MAX = 200, HINTS_MAX = 20 };
 
 static const int64_t second = 1000, day = 24 * 60 * 60 * 1000;
 
-/* Ids and references to them: they become parts of branch, file and folder names. */
+/* Ids become parts of branch, file and folder names. */
 bool task_id_valid(const char *s)
 {
     size_t len = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -23,7 +23,7 @@ static void read_id(struct reader *r, const struct node *node, const struct fiel
     const char *id = read_scalar_text(r, node);
     if (!id)
         return;
-    *(const char **)slot = id; /* a wrong one too: others may depend on it by that name */
+    *(const char **)slot = id; /* keep a wrong id too: other tasks may refer to it */
     if (task_id_valid(id) && strlen(id) <= (r->lenient ? FOREIGN_ID_MAX : ID_MAX)) {
         if (strlen(id) > ID_MAX)
             problem_warn(r->ps, RULE_VALUE, node, "is longer than %d characters", ID_MAX);
@@ -54,12 +54,12 @@ static void read_retry_times(struct reader *r, const struct node *node, const st
     static const struct {
         const char *word;
         int value;
-        int only; /* for that class alone, or -1 */
+        int only; /* valid only for this class, or -1 */
     } words[] = {{"stop", RETRY_STOP, -1},
                  {"fail", RETRY_FAIL, -1},
                  {"park", RETRY_PARK, FAILURE_LIMIT},
                  {"repair", RETRY_REPAIR, FAILURE_CONFLICT}};
-    const char *own = NULL;
+    const char *class_word = NULL;
     int *times = slot;
     if (node->kind != NODE_STRING) {
         int64_t n = PLAN_UNSET;
@@ -71,18 +71,18 @@ static void read_retry_times(struct reader *r, const struct node *node, const st
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (words[i].only >= 0 && strcmp(node->name, failure_names[words[i].only]) != 0)
             continue;
-        own = words[i].only >= 0 ? words[i].word : own;
+        class_word = words[i].only >= 0 ? words[i].word : class_word;
         if (strlen(words[i].word) == node->len && strcmp(node->text, words[i].word) == 0) {
             *times = words[i].value;
             return;
         }
     }
     problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a way to retry", node->text);
-    problem_hint(r->ps, "give a number, 'fail' or 'stop'%s%s%s", own ? ", or '" : "",
-                 own ? own : "", own ? "'" : "");
+    problem_hint(r->ps, "give a number, 'fail' or 'stop'%s%s%s", class_word ? ", or '" : "",
+                 class_word ? class_word : "", class_word ? "'" : "");
 }
 
-/* A bare number is for what goes away by itself. */
+/* A bare number applies to failures that pass by themselves. */
 static void read_retry(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
     struct retry *retry = slot;
@@ -155,7 +155,7 @@ static const struct field fallback_fields[] = {
     {0},
 };
 
-/* Keys of a task, and, but for those that are its own, of `defaults`. */
+/* Keys of a task. All except those with not_default are also keys of `defaults`. */
 static const struct field task_fields[] = {
     {"id", read_id, offsetof(struct task, id), .not_default = true},
     {"title", read_string, offsetof(struct task, title)},
@@ -220,7 +220,7 @@ static void refuse_default(struct reader *r, const struct node *node, const stru
     problem_hint(r->ps, "each task has its own");
 }
 
-/* What every task begins as. */
+/* Reads the initial values of every task. */
 static struct task read_defaults(struct reader *r, const struct node *node)
 {
     struct field fields[ARRAY_LEN(task_fields)];
@@ -249,16 +249,18 @@ static void check_prompt(struct reader *r, const struct task *t)
 
 static void check_command(struct reader *r, struct task *t)
 {
-    const struct node *own = node_get(t->node, "command");
+    const struct node *own_command = node_get(t->node, "command");
     bool given = t->command.shell || t->command.argv.n;
     bool used = t->engine == ENGINE_COMMAND || t->fallback.engine == ENGINE_COMMAND;
-    if (used && !given && !own) {
+    if (used && !given && !own_command) {
         problem_error(r->ps, RULE_COMBINATION, t->node, "engine 'command' needs 'command'");
         problem_hint(r->ps, "command: [my-agent, --file, \"{prompt_file}\"]");
-    } else if (given && !used && own) {
-        problem_error_key(r->ps, RULE_COMBINATION, own, "'command' is for 'engine: command'");
+    } else if (given && !used && own_command) {
+        problem_error_key(r->ps, RULE_COMBINATION, own_command,
+                          "'command' is for 'engine: command'");
     } else if (!used) {
-        t->command = (struct plan_command){0}; /* the default one is not for this engine */
+        t->command =
+            (struct plan_command){0}; /* the default command does not apply to this engine */
     }
 }
 
@@ -281,14 +283,14 @@ static void read_task(struct reader *r, struct node *node, struct task *t)
                      "a read-only task changes nothing: what it owns has no effect");
 }
 
-/* Where a task says a thing; the task itself where the defaults say it. */
-static const struct node *said_at(const struct task *t, const char *key)
+/* The node of a key in a task; the task itself if the key is in the defaults. */
+static const struct node *find_key_node(const struct task *t, const char *key)
 {
     const struct node *node = node_get(t->node, key);
     return node ? node : t->node;
 }
 
-/* The second of two tasks with one id or branch is the wrong one. */
+/* Reports the second of two tasks with the same id or branch. */
 static void check_unique(struct reader *r, struct map *seen, const struct task *t,
                          const char *value, const char *key)
 {
@@ -296,8 +298,9 @@ static void check_unique(struct reader *r, struct map *seen, const struct task *
         return;
     struct task *first = map_put(seen, value, strlen(value), (void *)t);
     if (first)
-        problem_error(r->ps, RULE_DUPLICATE, said_at(t, key), "the %s '%s' is taken by line %u",
-                      key, value, said_at(first, key)->pos.line);
+        problem_error(r->ps, RULE_DUPLICATE, find_key_node(t, key),
+                      "the %s '%s' is taken by line %u", key, value,
+                      find_key_node(first, key)->pos.line);
 }
 
 static void read_tasks(struct reader *r, struct plan *plan, const struct node *list,
@@ -322,11 +325,11 @@ static void read_tasks(struct reader *r, struct plan *plan, const struct node *l
     }
 }
 
-static void unknown_dependency(struct reader *r, const struct plan *plan, const struct node *node,
-                               const char *id, unsigned *hints)
+static void report_unknown_dependency(struct reader *r, const struct plan *plan,
+                                      const struct node *node, const char *id, unsigned *hints)
 {
     problem_error(r->ps, RULE_DEPENDENCY, node, "no task has the id '%.80s'", id);
-    if (++*hints > HINTS_MAX) /* looking through all ids is not for every line of a broken plan */
+    if (++*hints > HINTS_MAX) /* do not search all ids for every line of a broken plan */
         return;
     const char **ids = mem_array(plan->task_count, sizeof(*ids));
     size_t n = 0;
@@ -340,9 +343,9 @@ static void unknown_dependency(struct reader *r, const struct plan *plan, const 
     free(ids);
 }
 
-/* `last` remembers, per task, the one that named it last: what names it twice has it once. */
-static void resolve_deps(struct reader *r, struct plan *plan, struct task *t, uint32_t *last,
-                         unsigned *hints)
+/* `last` stores, per task, the last task that named it: this removes duplicates. */
+static void resolve_deps(struct reader *r, struct plan *plan, struct task *t,
+                         uint32_t *last_dependant, unsigned *hints)
 {
     const struct node *list = node_get(t->node, "depends_on");
     if (!list || !read_expect(r, list, NODE_LIST))
@@ -354,11 +357,11 @@ static void resolve_deps(struct reader *r, struct plan *plan, struct task *t, ui
             continue;
         struct task *dep = plan_find(plan, id);
         if (!dep) {
-            unknown_dependency(r, plan, node, id, hints);
+            report_unknown_dependency(r, plan, node, id, hints);
         } else if (dep == t) {
             problem_error(r->ps, RULE_DEPENDENCY, node, "'%s' depends on itself", id);
-        } else if (last[dep->index] != t->index + 1) {
-            last[dep->index] = t->index + 1;
+        } else if (last_dependant[dep->index] != t->index + 1) {
+            last_dependant[dep->index] = t->index + 1;
             t->deps[t->dep_count++] = dep->index;
         }
     }
@@ -366,11 +369,11 @@ static void resolve_deps(struct reader *r, struct plan *plan, struct task *t, ui
 
 static void resolve_all_deps(struct reader *r, struct plan *plan)
 {
-    uint32_t *last = mem_array(plan->task_count, sizeof(*last));
+    uint32_t *last_dependant = mem_array(plan->task_count, sizeof(*last_dependant));
     unsigned hints = 0;
     for (size_t i = 0; i < plan->task_count; i++)
-        resolve_deps(r, plan, &plan->tasks[i], last, &hints);
-    free(last);
+        resolve_deps(r, plan, &plan->tasks[i], last_dependant, &hints);
+    free(last_dependant);
 }
 
 static void resolve_groups(struct reader *r, struct plan *plan)

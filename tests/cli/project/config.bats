@@ -69,7 +69,7 @@ $PWD/anabranch.toml:6:9: prices[\"a*b\"]: cannot be the name of a model
     hint: a '*' may only be at its end
 $PWD/anabranch.toml:9:10: engines.cluade: unknown key 'cluade'
     hint: did you mean 'claude'?
-$PWD/anabranch.toml:11:8: engines.codex.path: 'bin/codex' is neither a whole path nor a name
+$PWD/anabranch.toml:11:8: engines.codex.path: 'bin/codex' is neither an absolute path nor a name
     hint: begin it with '/', or give the name of a program on PATH
 $PWD/anabranch.toml:12:2: colour: unknown key 'colour'
     hint: keys of your own begin with 'x-'"
