@@ -15,7 +15,7 @@ static bool has_wildcard(const char *s, size_t len)
     return false;
 }
 
-/* Takes the last component off the path; false where there is none. */
+/* Removes the last component of the path; false if there is none. */
 static bool pop_component(struct buf *path, size_t start)
 {
     if (path->len == start)
@@ -34,7 +34,7 @@ static const char *add_component(struct buf *path, size_t start, const char *s, 
         return NULL;
     if (len == 2 && memcmp(s, "..", 2) == 0) {
         if (wild)
-            return "has '..' behind a wildcard";
+            return "has '..' after a wildcard";
         return pop_component(path, start) ? NULL : "leaves the repository";
     }
     if (len == 4 && strncasecmp(s, ".git", 4) == 0)
@@ -54,9 +54,9 @@ const char *claim_normalise(const char *text, const char *prefix, struct buf *ou
     bool wild = false;
     for (const char *s = text; *s;) {
         size_t len = strcspn(s, "/");
-        const char *wrong = add_component(out, start, s, len, wild);
-        if (wrong)
-            return wrong;
+        const char *error = add_component(out, start, s, len, wild);
+        if (error)
+            return error;
         wild = wild || has_wildcard(s, len);
         s += len + (s[len] == '/');
     }
@@ -65,8 +65,8 @@ const char *claim_normalise(const char *text, const char *prefix, struct buf *ou
     return NULL;
 }
 
-static struct claimed *intern(struct claims *c, const struct claim *claim, const char *path,
-                              size_t len, bool fold)
+static struct claimed *get_claimed(struct claims *c, const struct claim *claim, const char *path,
+                                   size_t len, bool fold)
 {
     struct claimed *known = map_get(&c->by_path, path, len);
     if (known)
@@ -88,24 +88,24 @@ static struct claimed *add_claim(struct claims *c, const struct claim_scope *sco
                                  const struct claim *claim, struct problems *ps)
 {
     autobuf struct buf path = BUF_INIT;
-    const char *wrong = NULL;
+    const char *error = NULL;
     struct claimed *claimed = NULL;
     if (claim->pattern)
         buf_addstr(&path, claim->pattern);
     else
-        wrong = claim_normalise(claim->text, scope->prefix, &path);
-    if (!wrong) {
-        claimed = intern(c, claim, path.s, path.len, scope->fold);
-        wrong = claimed ? NULL : "is not a pattern that can match a path";
+        error = claim_normalise(claim->text, scope->prefix, &path);
+    if (!error) {
+        claimed = get_claimed(c, claim, path.s, path.len, scope->fold);
+        error = claimed ? NULL : "is not a pattern that can match a path";
     }
-    if (wrong && c->plan->claims_from_file) /* any text was good enough for that tool */
-        problem_warn(ps, RULE_CLAIM, claim->node, "'%.80s' is ignored: it %s", claim->text, wrong);
-    else if (wrong)
-        problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' %s", claim->text, wrong);
+    if (error && c->plan->claims_from_file) /* that tool accepted any text */
+        problem_warn(ps, RULE_CLAIM, claim->node, "'%.80s' is ignored: it %s", claim->text, error);
+    else if (error)
+        problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' %s", claim->text, error);
     return claimed;
 }
 
-static void warn_of_braces(const struct claim *claim, struct problems *ps)
+static void warn_about_braces(const struct claim *claim, struct problems *ps)
 {
     const char *open = claim->pattern ? NULL : strchr(claim->text, '{');
     if (open && strchr(open, ',') && strchr(open, '}')) {
@@ -117,22 +117,21 @@ static void warn_of_braces(const struct claim *claim, struct problems *ps)
 static void add_owns(struct claims *c, const struct claim_scope *scope, const struct task *t,
                      struct problems *ps)
 {
-    struct claimed **of_task = arena_array(&c->arena, t->owns.n, sizeof(struct claimed *));
-    c->owns[t->index] = of_task;
+    struct claimed **paths = arena_array(&c->arena, t->owns.n, sizeof(struct claimed *));
+    c->owns[t->index] = paths;
     for (size_t i = 0; i < t->owns.n; i++) {
-        of_task[i] = add_claim(c, scope, &t->owns.v[i], ps);
-        warn_of_braces(&t->owns.v[i], ps);
-        if (of_task[i] && (!t->read_only || t->owns.v[i].pattern))
-            vec_push(&of_task[i]->owners,
-                     (struct holder){.task = t->index, .claim = &t->owns.v[i]});
+        paths[i] = add_claim(c, scope, &t->owns.v[i], ps);
+        warn_about_braces(&t->owns.v[i], ps);
+        if (paths[i] && (!t->read_only || t->owns.v[i].pattern))
+            vec_push(&paths[i]->owners, (struct holder){.task = t->index, .claim = &t->owns.v[i]});
     }
 }
 
-/* Beyond this many pairs of one task, what is forbidden is not held against what is owned: a
+/* Beyond this number of pairs in one task, we do not compare forbidden with owned paths: the
  * warning is not worth minutes. */
 enum { COVER_PAIRS_MAX = 10000 };
 
-static void check_forbid(struct claims *c, const struct task *t, size_t place, struct problems *ps)
+static void warn_if_owned(struct claims *c, const struct task *t, size_t place, struct problems *ps)
 {
     const struct claimed *no = c->forbids[t->index][place];
     const struct claim *forbid = &t->forbids.v[place];
@@ -148,12 +147,12 @@ static void check_forbid(struct claims *c, const struct task *t, size_t place, s
 static void add_forbids(struct claims *c, const struct claim_scope *scope, const struct task *t,
                         struct problems *ps)
 {
-    struct claimed **of_task = arena_array(&c->arena, t->forbids.n, sizeof(struct claimed *));
-    c->forbids[t->index] = of_task;
+    struct claimed **paths = arena_array(&c->arena, t->forbids.n, sizeof(struct claimed *));
+    c->forbids[t->index] = paths;
     for (size_t i = 0; i < t->forbids.n; i++) {
-        of_task[i] = add_claim(c, scope, &t->forbids.v[i], ps);
+        paths[i] = add_claim(c, scope, &t->forbids.v[i], ps);
         if (t->forbids.n * t->owns.n <= COVER_PAIRS_MAX)
-            check_forbid(c, t, i, ps);
+            warn_if_owned(c, t, i, ps);
     }
 }
 
@@ -239,19 +238,19 @@ static bool could_run_together(struct graph *g, uint32_t a, uint32_t b)
              exclusive_group(g->plan, ta));
 }
 
-/* Whether the owners of both paths form one chain of dependencies: then no two of them are ever
- * together, and there is no need to look at each pair. Both lists are ordered by rank. */
+/* True if the owners of both paths form one chain of dependencies: then no two of them run at the
+ * same time, and we need not check each pair. Both lists are sorted by rank. */
 static bool is_chain(struct graph *g, const struct claimed *a, const struct claimed *b)
 {
     size_t i = 0, k = a == b ? b->owners.n : 0;
-    const struct holder *before = NULL;
+    const struct holder *previous = NULL;
     while (i < a->owners.n || k < b->owners.n) {
         bool from_a =
             k == b->owners.n || (i < a->owners.n && a->owners.v[i].rank <= b->owners.v[k].rank);
         const struct holder *h = from_a ? &a->owners.v[i++] : &b->owners.v[k++];
-        if (before && before->task != h->task && !graph_reaches(g, before->task, h->task))
+        if (previous && previous->task != h->task && !graph_reaches(g, previous->task, h->task))
             return false;
-        before = h;
+        previous = h;
     }
     return true;
 }
@@ -270,7 +269,7 @@ static bool report_pairs(struct search *s, const struct claimed *a, const struct
     return true;
 }
 
-static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)
+static bool report_meeting(void *ctx, struct claimed *a, struct claimed *b)
 {
     struct search *s = ctx;
     if (a == b)
@@ -281,7 +280,7 @@ static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)
 void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ctx)
 {
     struct search s = {g, fn, ctx};
-    claims_meet(c, on_meeting, &s);
+    claims_meet(c, report_meeting, &s);
 }
 
 struct refusal {
@@ -290,7 +289,7 @@ struct refusal {
     size_t n;
 };
 
-/* Said at the later of the two claims, about the earlier one. */
+/* Reports the error at the later of the two claims. */
 static bool refuse_pair(void *ctx, const struct overlap_pair *pair)
 {
     struct refusal *r = ctx;
@@ -300,7 +299,7 @@ static bool refuse_pair(void *ctx, const struct overlap_pair *pair)
     const struct holder *early = swap ? &pair->b : &pair->a, *late = swap ? &pair->a : &pair->b;
     if (++r->n > REPORTS_MAX) {
         problem_error(r->ps, RULE_OVERLAP, late->claim->node,
-                      "there are more overlaps than the %d that are listed", REPORTS_MAX);
+                      "there are more overlaps than the %d listed", REPORTS_MAX);
         return false;
     }
     autobuf struct buf example = BUF_INIT;
@@ -321,7 +320,7 @@ void claims_refuse_overlaps(struct claims *c, struct graph *g, struct problems *
     claims_overlaps(c, g, refuse_pair, &r);
 }
 
-/* The first file that is not before prefix. */
+/* The index of the first file that does not sort before the prefix. */
 static size_t first_file(const char *const *files, size_t n, const char *prefix)
 {
     size_t lo = 0, hi = n;
@@ -366,6 +365,6 @@ void claims_check_tracked(struct claims *c, const char *const *files, size_t n, 
         problem_warn(ps, RULE_CLAIM, p->first->node, "'%.80s' matches no tracked file",
                      p->first->text);
         if (is_file_or_folder(p->path, files, n))
-            problem_hint(ps, "there is a file of just this name: put '\\' before each of * ? [ \\");
+            problem_hint(ps, "a file has exactly this name: put '\\' before each of * ? [ \\");
     }
 }

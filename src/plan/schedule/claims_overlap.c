@@ -1,11 +1,12 @@
 /*
- * Finds the claimed paths that have a path in common without looking at each pair.
+ * Finds the claimed patterns that match a common path, without comparing all pairs.
  *
- * The paths form a tree of components. Two of them can only meet where their components fit one by
- * one, so we walk the tree beside itself and go down where two components fit. A path is `open` at
- * the component below which it has any path at all: a name without wildcards at its last one, and
- * one with two stars where these begin. It may meet all that is below that component, except paths
- * whose last components are two different names. Of each pair that is left, the globs decide.
+ * The patterns form a tree of components. Two patterns can match a common path only if their
+ * components fit one by one, so we walk the tree in parallel with itself and descend where two
+ * components fit. A pattern is `open` at the component below which it matches any path: a name
+ * without wildcards at its last component, a pattern with two stars at the component where these
+ * begin. It may meet every pattern below that component, except patterns whose last components are
+ * two different names. For the remaining pairs we compare the globs.
  */
 #include "base/mem.h"
 #include "plan/schedule/claims.h"
@@ -15,11 +16,11 @@
 
 #define WILDCARDS "*?[\\"
 
-/* A claimed path in the order of the tree. */
+/* A claimed pattern in the order of the tree. */
 struct entry {
     struct claimed *claimed;
-    const char *path; /* in lower case where the file system does not tell A from a */
-    const char *tail; /* its last component where all of its paths end in that name; else NULL */
+    const char *path; /* in lower case if the file system ignores case */
+    const char *tail; /* its last component if all its paths end in that name; else NULL */
     size_t tail_len;
     uint32_t open_at; /* the node at which it is open, or NO_NODE */
 };
@@ -27,22 +28,22 @@ struct entry {
 enum { NO_NODE = UINT32_MAX };
 
 struct places {
-    VEC(uint32_t) v; /* places of entries, ascending */
+    VEC(uint32_t) v; /* indexes of entries, ascending */
 };
 
 struct component {
     const char *name;
-    size_t len, literal; /* literal: bytes in front of its first wildcard */
-    size_t depth;        /* bytes of its path, with a slash behind it */
+    size_t len, literal; /* literal: bytes before its first wildcard */
+    size_t depth;        /* length of its path, with the slash */
     bool closed;
     uint32_t first, end;      /* the entries that begin with this path: [first, end) */
     uint32_t child, children; /* its children are consecutive, sorted by name */
-    uint32_t wild;            /* so many children have wildcards */
+    uint32_t wild;            /* number of children with wildcards */
     struct places open, exact;
 };
 
 struct pair {
-    uint32_t a, b; /* nodes whose paths up to here fit */
+    uint32_t a, b; /* nodes whose paths fit so far */
 };
 
 struct meeting {
@@ -50,8 +51,8 @@ struct meeting {
     struct entry *entries;
     size_t n;
     VEC(struct component) nodes;
-    struct map tails;    /* the last component of entries, to their struct places */
-    struct places loose; /* those that have none */
+    struct map tails;    /* from the last component of entries to their struct places */
+    struct places loose; /* entries without a tail */
     VEC(struct pair) pairs;
     meet_fn *fn;
     void *ctx;
@@ -69,7 +70,7 @@ static size_t literal_len(const char *s, size_t len)
     return n < len ? n : len;
 }
 
-/* The byte behind the bracket that begins at s; NULL where it may not end in this component. */
+/* The byte after the bracket that begins at s; NULL if it may not end in this component. */
 static const char *skip_bracket(const char *s, const char *end)
 {
     const char *p = s + 1;
@@ -84,8 +85,8 @@ static const char *skip_bracket(const char *s, const char *end)
     return p < end ? p + 1 : NULL;
 }
 
-/* Whether the component is matched by one component of a path: it has no two stars, and no bracket
- * or backslash that may reach beyond it. */
+/* True if the pattern component always matches exactly one component of a path: it has no two
+ * stars, and no bracket or backslash that may reach beyond it. */
 static bool is_closed(const char *s, size_t len)
 {
     for (const char *end = s + len; s < end;) {
@@ -101,8 +102,7 @@ static bool is_closed(const char *s, size_t len)
     return true;
 }
 
-/* A slash sorts before all bytes, so that the paths that begin with the same components are
- * neighbours. */
+/* A slash sorts before all bytes, so that paths with the same leading components are adjacent. */
 static int compare_paths(const char *a, const char *b)
 {
     while (*a && *a == *b)
@@ -127,7 +127,7 @@ static const char *fold_path(struct meeting *m, const char *path)
     return folded;
 }
 
-/* Only a path with wildcards ends where its pattern does: a name has all that is below it. */
+/* Only a pattern with wildcards fixes the end of its paths: a name matches everything below it. */
 static void find_tail(struct entry *e)
 {
     if (!e->path[strcspn(e->path, WILDCARDS)])
@@ -187,7 +187,7 @@ static bool is_wild(const struct component *node)
     return node->literal < node->len;
 }
 
-/* The child that the entry belongs to is the last one, or a new one. */
+/* The entry belongs to the last child or to a new one. */
 static void add_to_child(struct meeting *m, uint32_t parent, uint32_t entry, const char *name)
 {
     size_t len = component_len(name);
@@ -233,7 +233,7 @@ static void place_entry(struct meeting *m, uint32_t node, uint32_t entry)
     }
 }
 
-/* Level by level, so that the children of a node are consecutive. */
+/* Builds the tree level by level, so that the children of a node are consecutive. */
 static void grow_tree(struct meeting *m)
 {
     (void)add_node(m, (struct component){.name = "", .closed = true, .end = (uint32_t)m->n});
@@ -250,7 +250,7 @@ static void meet(struct meeting *m, uint32_t i, uint32_t k)
         m->stopped = !m->fn(m->ctx, a, b);
 }
 
-/* The first of the places that is not before `from`. */
+/* The index of the first place that is not below `from`. */
 static size_t find_place(const struct places *p, uint32_t from)
 {
     size_t lo = 0, hi = p->v.n;
@@ -264,8 +264,8 @@ static size_t find_place(const struct places *p, uint32_t from)
     return lo;
 }
 
-/* An entry that is open meets those below `node`, but for those open at `done`, which it met
- * before: all of them, or where that is its own place those up to itself. */
+/* The open entry `entry` meets the entries below `node`, except those that are open at `done`,
+ * which it has met before: all of them or, if it is open there itself, those up to itself. */
 struct open_search {
     uint32_t entry, node, done;
 };
@@ -327,7 +327,7 @@ static int compare_start(const struct component *node, const char *start, size_t
     return order ? order : node->len < len ? -1 : 0;
 }
 
-/* The first child whose name is not before all that begin so. */
+/* The first child that does not sort before the names with this prefix. */
 static uint32_t find_child(const struct meeting *m, const struct component *up, const char *start,
                            size_t len)
 {
@@ -342,9 +342,9 @@ static uint32_t find_child(const struct meeting *m, const struct component *up, 
     return lo;
 }
 
-/* `x` has wildcards: it fits all whose literal part begins with its own. Among its sisters, those
- * with the same literal part are found from either side: the later one is left out. */
-static void fit_longer(struct meeting *m, uint32_t x, const struct component *up, bool sisters)
+/* `x` has wildcards: it fits all children whose literal part begins with its own. Two siblings with
+ * the same literal part find each other: skip the earlier one. */
+static void fit_longer(struct meeting *m, uint32_t x, const struct component *up, bool are_siblings)
 {
     const struct component node = m->nodes.v[x];
     uint32_t end = up->child + up->children;
@@ -352,13 +352,14 @@ static void fit_longer(struct meeting *m, uint32_t x, const struct component *up
         const struct component *other = &m->nodes.v[y];
         if (compare_start(other, node.name, node.literal) != 0)
             return;
-        if (!sisters || (y != x && (other->literal > node.literal || !is_wild(other) || y > x)))
+        if (!are_siblings ||
+            (y != x && (other->literal > node.literal || !is_wild(other) || y > x)))
             go_down(m, x, y);
     }
 }
 
-/* The children with wildcards whose literal part is the beginning, of this length, of that of `x`.
- */
+/* Finds the children with wildcards whose literal part is the prefix, of this length, of x's
+ * literal part. */
 static void fit_beginning(struct meeting *m, uint32_t x, const struct component *up, size_t len)
 {
     autobuf struct buf start = BUF_INIT;
@@ -384,7 +385,7 @@ static void fit_same_name(struct meeting *m, uint32_t x, const struct component 
         go_down(m, x, y);
 }
 
-/* All children of `up` that fit x, which is a child of another node. */
+/* Finds all children of `up` that fit x, which is a child of another node. */
 static void fit_children(struct meeting *m, uint32_t x, const struct component *up)
 {
     const struct component node = m->nodes.v[x];
@@ -400,11 +401,10 @@ static void fit_children(struct meeting *m, uint32_t x, const struct component *
 static void descend(struct meeting *m, struct pair p)
 {
     const struct component a = m->nodes.v[p.a], b = m->nodes.v[p.b];
-    const struct component *few = a.children < b.children ? &a : &b,
-                           *parallel_for = few == &a ? &b : &a;
+    const struct component *few = a.children < b.children ? &a : &b, *many = few == &a ? &b : &a;
     for (uint32_t x = few->child; x < few->child + few->children; x++) {
         if (p.a != p.b)
-            fit_children(m, x, parallel_for);
+            fit_children(m, x, many);
         else
             go_down(m, x, x);
         if (p.a == p.b && is_wild(&m->nodes.v[x]))

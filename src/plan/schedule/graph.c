@@ -11,7 +11,7 @@ int64_t graph_weight(const struct graph *g, uint32_t task)
     return estimate == PLAN_UNSET ? g->weight_default : estimate;
 }
 
-static uint32_t *table(struct graph *g, size_t n)
+static uint32_t *new_table(struct graph *g, size_t n)
 {
     return arena_array(&g->arena, n ? n : 1, sizeof(uint32_t));
 }
@@ -20,7 +20,7 @@ static void build_dependents(struct graph *g)
 {
     const struct plan *plan = g->plan;
     size_t edges = 0;
-    g->dependents_at = table(g, g->n + 2);
+    g->dependents_at = new_table(g, g->n + 2);
     for (size_t t = 0; t < g->n; t++) {
         edges += plan->tasks[t].dep_count;
         for (size_t i = 0; i < plan->tasks[t].dep_count; i++)
@@ -28,15 +28,16 @@ static void build_dependents(struct graph *g)
     }
     for (size_t t = 2; t < g->n + 2; t++)
         g->dependents_at[t] += g->dependents_at[t - 1];
-    /* Shifted by one: filling moves each start to where the next one begins. */
-    g->dependents = table(g, edges);
+    /* The indexes are shifted by one: filling moves each start to the beginning of the next. */
+    g->dependents = new_table(g, edges);
     for (uint32_t t = 0; t < g->n; t++) {
         for (size_t i = 0; i < plan->tasks[t].dep_count; i++)
             g->dependents[g->dependents_at[plan->tasks[t].deps[i] + 1]++] = t;
     }
 }
 
-/* Orders what can be ordered; `open` holds how many dependencies of each task were not. */
+/* Sorts the tasks topologically as far as possible. `open` then holds the number of unsorted
+ * dependencies of each task. */
 static size_t order_tasks(struct graph *g, uint32_t *open)
 {
     size_t done = 0, queued = 0;
@@ -74,22 +75,23 @@ static void report_cycle(struct walk *w, uint32_t first, struct problems *ps)
     size_t start = w->path.n;
     while (w->path.v[--start] != first)
         ;
-    autobuf struct buf way = BUF_INIT;
+    autobuf struct buf cycle = BUF_INIT;
     for (size_t i = start; i < w->path.n; i++) {
-        if (way.len < 300)
-            buf_addf(&way, "%s -> ", tasks[w->path.v[i]].id);
+        if (cycle.len < 300)
+            buf_addf(&cycle, "%s -> ", tasks[w->path.v[i]].id);
         else if (i == w->path.n - 1)
-            buf_addstr(&way, "... -> ");
+            buf_addstr(&cycle, "... -> ");
     }
     const struct node *deps = node_get(tasks[first].node, "depends_on");
-    problem_error(ps, RULE_DEPENDENCY, deps, "these tasks depend on each other: %s%s", way.s,
+    problem_error(ps, RULE_DEPENDENCY, deps, "these tasks depend on each other: %s%s", cycle.s,
                   tasks[first].id);
     problem_hint(ps, "an arrow reads \"needs first\": remove one of them");
     for (; w->path.n > start; w->path.n--)
         w->state[w->path.v[w->path.n - 1]] = FINISHED;
 }
 
-/* Follows dependencies; what leads back to the path is a cycle, which is then out of the way. */
+/* Follows dependencies. A dependency that is on the current path is a cycle: we report it and
+ * continue without it. */
 static void walk_from(struct walk *w, uint32_t start, struct problems *ps)
 {
     vec_push(&w->path, start);
@@ -114,7 +116,7 @@ static void walk_from(struct walk *w, uint32_t start, struct problems *ps)
 
 static int report_cycles(struct graph *g, const uint32_t *open, struct problems *ps)
 {
-    struct walk w = {.g = g, .next = table(g, g->n), .state = mem_alloc(g->n)};
+    struct walk w = {.g = g, .next = new_table(g, g->n), .state = mem_alloc(g->n)};
     for (uint32_t t = 0; t < g->n; t++) {
         if (!open[t])
             w.state[t] = FINISHED;
@@ -134,14 +136,14 @@ static void measure_stages(struct graph *g)
         if (g->stage[t] >= g->stages)
             g->stages = g->stage[t] + 1;
     }
-    uint32_t *count = table(g, g->stages);
+    uint32_t *count = new_table(g, g->stages);
     for (size_t t = 0; t < g->n; t++) {
         if (++count[g->stage[t]] > g->width)
             g->width = count[g->stage[t]];
     }
 }
 
-/* A task without an estimate counts as much as those with one do on average. */
+/* A task without an estimate gets the average of the existing estimates. */
 static void choose_weight(struct graph *g)
 {
     int64_t sum = 0, n = 0;
@@ -158,7 +160,7 @@ static void choose_weight(struct graph *g)
 static void find_critical_path(struct graph *g)
 {
     int64_t *finish = mem_array(g->n, sizeof(*finish));
-    uint32_t *via = table(g, g->n);
+    uint32_t *via = new_table(g, g->n);
     uint32_t end = 0;
     for (size_t i = 0; i < g->n; i++) {
         uint32_t t = g->order[i];
@@ -180,7 +182,7 @@ static void find_critical_path(struct graph *g)
         if (via[t] == t)
             break;
     }
-    g->critical_path = table(g, g->critical_len);
+    g->critical_path = new_table(g, g->critical_len);
     for (size_t i = g->critical_len; i-- > 0; end = via[end])
         g->critical_path[i] = end;
     free(finish);
@@ -188,8 +190,8 @@ static void find_critical_path(struct graph *g)
 
 /*
  * One depth-first walk over all dependents gives each task two intervals. [pre, last] is its
- * subtree of the walk: whoever is in it is reached. [low, post] covers everything reached from it:
- * whoever is outside is not. `next` is where to go on with a task's dependents.
+ * subtree in the walk: it reaches every task inside. [low, post] covers everything reached from it:
+ * it reaches no task outside. `next` holds the next dependent to visit, per task.
  */
 static void label_from(struct graph *g, uint32_t root, uint32_t *next, uint32_t *pre,
                        uint32_t *post)
@@ -221,9 +223,9 @@ static void label_from(struct graph *g, uint32_t root, uint32_t *next, uint32_t 
     }
 }
 
-static void label(struct graph *g)
+static void label_tasks(struct graph *g)
 {
-    uint32_t *next = table(g, g->n), pre = 0, post = 0;
+    uint32_t *next = new_table(g, g->n), pre = 0, post = 0;
     memcpy(next, g->dependents_at, g->n * sizeof(*next));
     for (size_t i = 0; i < g->n; i++) {
         if (!g->pre[g->order[i]])
@@ -231,8 +233,8 @@ static void label(struct graph *g)
     }
 }
 
-/* 1: yes, 0: no, -1: the labels do not say. */
-static int label_says(const struct graph *g, uint32_t from, uint32_t to)
+/* 1: yes, 0: no, -1: the labels do not decide. */
+static int compare_labels(const struct graph *g, uint32_t from, uint32_t to)
 {
     if (g->stage[from] >= g->stage[to] || g->low[to] < g->low[from] || g->post[to] > g->post[from])
         return 0;
@@ -241,9 +243,9 @@ static int label_says(const struct graph *g, uint32_t from, uint32_t to)
 
 bool graph_reaches(struct graph *g, uint32_t from, uint32_t to)
 {
-    int says = label_says(g, from, to);
-    if (says >= 0)
-        return says;
+    int answer = compare_labels(g, from, to);
+    if (answer >= 0)
+        return answer;
     size_t depth = 0;
     g->todo[depth++] = from;
     g->seen[from] = ++g->epoch;
@@ -251,9 +253,9 @@ bool graph_reaches(struct graph *g, uint32_t from, uint32_t to)
         uint32_t t = g->todo[--depth];
         for (uint32_t i = g->dependents_at[t]; i < g->dependents_at[t + 1]; i++) {
             uint32_t d = g->dependents[i];
-            if (d == to || (says = label_says(g, d, to)) == 1)
+            if (d == to || (answer = compare_labels(g, d, to)) == 1)
                 return true;
-            if (says == -1 && g->seen[d] != g->epoch) {
+            if (answer == -1 && g->seen[d] != g->epoch) {
                 g->seen[d] = g->epoch;
                 g->todo[depth++] = d;
             }
@@ -274,14 +276,14 @@ int graph_init(struct graph *g, const struct plan *plan, struct problems *ps)
     uint32_t **tables[] = {&g->order, &g->rank, &g->stage, &g->low, &g->post,
                            &g->pre,   &g->last, &g->seen,  &g->todo};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-        *tables[i] = table(g, g->n);
-    uint32_t *open = table(g, g->n);
+        *tables[i] = new_table(g, g->n);
+    uint32_t *open = new_table(g, g->n);
     if (order_tasks(g, open) < g->n)
         return report_cycles(g, open, ps);
     measure_stages(g);
     choose_weight(g);
     find_critical_path(g);
-    label(g);
+    label_tasks(g);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 #include "plan/schedule/path_locks.h"
 
-static bool note_meeting(void *ctx, struct claimed *a, struct claimed *b)
+static bool add_meeting(void *ctx, struct claimed *a, struct claimed *b)
 {
     struct path_locks *l = ctx;
     if (a != b) {
@@ -10,7 +10,7 @@ static bool note_meeting(void *ctx, struct claimed *a, struct claimed *b)
     return true;
 }
 
-static void note_owners(struct path_locks *l, const struct claimed *path)
+static void add_owners(struct path_locks *l, const struct claimed *path)
 {
     for (size_t i = 0; i < path->owners.n; i++)
         vec_push(&l->owned[path->owners.v[i].task].paths, path->place);
@@ -23,8 +23,8 @@ void path_locks_init(struct path_locks *l, struct claims *claims)
     l->meets = mem_array(l->count, sizeof(*l->meets));
     l->locks = mem_array(l->count, sizeof(*l->locks));
     for (size_t i = 0; i < l->count; i++)
-        note_owners(l, claims->list.v[i]);
-    claims_meet(claims, note_meeting, l);
+        add_owners(l, claims->list.v[i]);
+    claims_meet(claims, add_meeting, l);
 }
 
 void path_locks_done(struct path_locks *l)

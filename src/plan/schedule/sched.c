@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool more_urgent(const struct sched *s, uint32_t a, uint32_t b)
+static bool is_more_urgent(const struct sched *s, uint32_t a, uint32_t b)
 {
     return s->urgency[a] != s->urgency[b] ? s->urgency[a] > s->urgency[b] : a < b;
 }
@@ -12,28 +12,29 @@ static void heap_push(const struct sched *s, struct sched_heap *h, uint32_t task
 {
     vec_push(&h->tasks, task);
     size_t i = h->tasks.n - 1;
-    for (size_t up; i > 0 && more_urgent(s, task, h->tasks.v[up = (i - 1) / 2]); i = up)
-        h->tasks.v[i] = h->tasks.v[up];
+    for (size_t parent; i > 0 && is_more_urgent(s, task, h->tasks.v[parent = (i - 1) / 2]);
+         i = parent)
+        h->tasks.v[i] = h->tasks.v[parent];
     h->tasks.v[i] = task;
 }
 
 static uint32_t heap_pop(const struct sched *s, struct sched_heap *h)
 {
-    uint32_t top = h->tasks.v[0], moved = h->tasks.v[--h->tasks.n];
+    uint32_t top = h->tasks.v[0], last = h->tasks.v[--h->tasks.n];
     size_t i = 0;
-    for (size_t down; (down = 2 * i + 1) < h->tasks.n; i = down) {
-        if (down + 1 < h->tasks.n && more_urgent(s, h->tasks.v[down + 1], h->tasks.v[down]))
-            down++;
-        if (!more_urgent(s, h->tasks.v[down], moved))
+    for (size_t child; (child = 2 * i + 1) < h->tasks.n; i = child) {
+        if (child + 1 < h->tasks.n && is_more_urgent(s, h->tasks.v[child + 1], h->tasks.v[child]))
+            child++;
+        if (!is_more_urgent(s, h->tasks.v[child], last))
             break;
-        h->tasks.v[i] = h->tasks.v[down];
+        h->tasks.v[i] = h->tasks.v[child];
     }
     if (h->tasks.n)
-        h->tasks.v[i] = moved;
+        h->tasks.v[i] = last;
     return top;
 }
 
-static void measure_urgency(struct sched *s)
+static void compute_urgency(struct sched *s)
 {
     const struct graph *g = s->graph;
     for (size_t i = g->n; i-- > 0;) {
@@ -80,7 +81,7 @@ void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
     };
     for (size_t t = 0; t < n; t++)
         s->lane[t] = s->spare[t] = s->via[t] = -1;
-    measure_urgency(s);
+    compute_urgency(s);
     find_groups(s);
     if (plan->overlap == OVERLAP_SERIALISE) {
         path_locks_init(&s->locks, claims);
@@ -128,8 +129,9 @@ static void make_ready(struct sched *s, uint32_t task)
     heap_push(s, &s->ready, task);
 }
 
-/* The most urgent task that waits for the path may try again, where nothing locks it. All that wait
- * for one path exclude each other, so one is enough: it passes the path on if it cannot start. */
+/* If the path is unlocked, the most urgent task that waits for it may try again. All tasks that
+ * wait for one path exclude each other, so one is enough: if it cannot start, it passes the path
+ * on. */
 static void release_path(struct sched *s, uint32_t path)
 {
     while (!s->locks.locks[path] && s->awaiting[path].tasks.n) {
@@ -141,7 +143,7 @@ static void release_path(struct sched *s, uint32_t path)
     }
 }
 
-/* The task does not start after all, and may have been the one that was to try. */
+/* The task does not start, and may have been the one that was to try: pass its paths on. */
 static void pass_paths_on(struct sched *s, uint32_t task)
 {
     for (size_t i = 0; s->awaiting && i < s->locks.owned[task].paths.n; i++)
@@ -185,9 +187,8 @@ void sched_set_lanes(struct sched *s, uint32_t task, int32_t lane, int32_t spare
         make_ready(s, task);
 }
 
-/* A task that may go by two lanes waits for both, and is passed over in the one that opens later.
- */
-static void shut(struct sched *s, uint32_t task)
+/* A task with two lanes waits in both; the entry in the lane that opens later is then outdated. */
+static void wait_for_lane(struct sched *s, uint32_t task)
 {
     s->state[task] = SCHED_SHUT;
     heap_push(s, &s->lanes[s->lane[task]].shut, task);
@@ -230,8 +231,8 @@ static bool has_room(const struct sched *s, int32_t lane)
     return !s->lanes[lane].closed || s->lanes[lane].room;
 }
 
-/* Chooses the lane that the task would start in; false where all of its own are closed. */
-static bool find_lane(struct sched *s, uint32_t task)
+/* Chooses the lane for the task's start; false if all its lanes are closed. */
+static bool choose_lane(struct sched *s, uint32_t task)
 {
     int32_t lane = s->lane[task], spare = s->spare[task];
     s->via[task] = lane;
@@ -241,21 +242,20 @@ static bool find_lane(struct sched *s, uint32_t task)
     return spare >= 0 && has_room(s, spare);
 }
 
-/* Whether the task must wait although it is ready; then it is put where it will be found again. One
- * that waits for a path or a lane leaves its place in the group to the next, and the paths that
- * nothing locks likewise. */
+/* If a ready task must wait, puts it in the right waiting list and returns true. A task that waits
+ * for a path or a lane passes its place in the group, and its unlocked paths, to the next task. */
 static bool hold_back(struct sched *s, uint32_t task)
 {
     int32_t g = s->group[task];
     uint32_t path;
     bool full = g >= 0 && s->in_group[g] >= s->plan->groups[g].limit;
-    bool open = find_lane(s, task);
+    bool open = choose_lane(s, task);
     bool locked = s->awaiting && path_locks_find(&s->locks, task, &path);
     if (open && !full && !locked)
         return false;
     s->state[task] = SCHED_HELD;
     if (!open)
-        shut(s, task);
+        wait_for_lane(s, task);
     else
         heap_push(s, locked ? &s->awaiting[path] : &s->held[g], task);
     if (g >= 0 && !full)
@@ -284,7 +284,7 @@ bool sched_next(struct sched *s, uint32_t *ret_task)
     return false;
 }
 
-static void give_back(struct sched *s, uint32_t task)
+static void release_worker(struct sched *s, uint32_t task)
 {
     if (s->state[task] != SCHED_RUNNING)
         return;
@@ -300,10 +300,10 @@ static void give_back(struct sched *s, uint32_t task)
 
 void sched_set_aside(struct sched *s, uint32_t task)
 {
-    give_back(s, task);
+    release_worker(s, task);
 }
 
-/* Its place among the ready ones is passed over when its turn comes. */
+/* Its entry among the ready tasks is skipped later. */
 void sched_hold(struct sched *s, uint32_t task)
 {
     if (s->state[task] != SCHED_WAITING && s->state[task] != SCHED_READY)
@@ -331,7 +331,7 @@ void sched_finish(struct sched *s, uint32_t task)
     const struct graph *g = s->graph;
     if (s->state[task] == SCHED_DONE || has_failed(s, task))
         return;
-    give_back(s, task);
+    release_worker(s, task);
     s->state[task] = SCHED_DONE;
     pass_paths_on(s, task);
     s->left--;
@@ -347,7 +347,7 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
     const struct graph *g = s->graph;
     if (s->state[task] == SCHED_DONE || has_failed(s, task))
         return;
-    give_back(s, task);
+    release_worker(s, task);
     s->state[task] = SCHED_FAILED;
     pass_paths_on(s, task);
     s->left--;
@@ -378,7 +378,7 @@ bool sched_lacks(const struct sched *s, uint32_t task, uint32_t *ret_need)
     return false;
 }
 
-/* One that needs several of them is come by again with each, and follows the last. */
+/* We visit a task once for each of its freed dependencies; it follows the last one. */
 void sched_take_back(struct sched *s, uint32_t task, struct sched_list *ret_freed)
 {
     const struct graph *g = s->graph;

@@ -1,5 +1,5 @@
 /*
- * Streams in words: why batches are where they are, and whether it is worth it.
+ * Explains streams in words: the reason for the place of each batch, and the gain.
  */
 #include "plan/streams/streams.h"
 
@@ -47,8 +47,9 @@ void streams_say_tie(const struct streams *s, const struct tie *tie, struct buf 
     }
 }
 
-/* The same as said of one of the two. */
-static void say_of(const struct streams *s, const struct tie *tie, uint32_t batch, struct buf *out)
+/* Describes a tie from the side of one of its batches. */
+static void describe_tie(const struct streams *s, const struct tie *tie, uint32_t batch,
+                         struct buf *out)
 {
     static const char *const late[] = {"needs", "", "takes the summary of", "follows"};
     static const char *const early[] = {"is needed by", "", "sums up for", "is followed by"};
@@ -61,13 +62,13 @@ static void say_of(const struct streams *s, const struct tie *tie, uint32_t batc
                  other);
 }
 
-static void say_ties(const struct streams *s, uint32_t batch, struct buf *out)
+static void describe_ties(const struct streams *s, uint32_t batch, struct buf *out)
 {
     uint32_t first = s->ties_at[batch], end = s->ties_at[batch + 1];
     for (uint32_t i = first; i < end && i < first + TIES_SHOWN; i++) {
         const struct tie *tie = &s->ties.v[s->ties_of[i]];
         buf_addstr(out, i > first ? ", " : "");
-        say_of(s, tie, batch, out);
+        describe_tie(s, tie, batch, out);
         buf_addstr(out, tie->cut ? " (cut)" : "");
     }
     if (end - first > TIES_SHOWN)
@@ -77,14 +78,14 @@ static void say_ties(const struct streams *s, uint32_t batch, struct buf *out)
 void streams_say_why(const struct streams *s, uint32_t batch, struct buf *out)
 {
     if (s->ties_at[batch] < s->ties_at[batch + 1])
-        say_ties(s, batch, out);
+        describe_ties(s, batch, out);
     else if (s->forced)
         buf_addstr(out, "nothing ties it");
     else
-        buf_addstr(out, "nothing ties it: put where there was least to do");
+        buf_addstr(out, "nothing ties it: put into the lightest stream");
 }
 
-static void say_tangle(const struct streams *s, struct buf *out)
+static void list_tie_kinds(const struct streams *s, struct buf *out)
 {
     size_t counts[TIE_KIND_COUNT_] = {0}, shown = 0;
     static const char *const words[] = {"depends_on", "paths that both own", "summaries",
@@ -107,7 +108,7 @@ void streams_say_verdict(const struct streams *s, const char *plan, struct buf *
             s->batches, s->batches == 1 ? "" : "es", STREAMS_WORTHWHILE, plan);
     } else if (s->verdict == STREAMS_ENTANGLED) {
         buf_addf(out, "Too entangled to gain: all %zu batches hang together by ", s->batches);
-        say_tangle(s, out);
+        list_tie_kinds(s, out);
         buf_addf(
             out,
             ".\nSay what is independent (`depends_on: []`, or only what is needed), cut it all "

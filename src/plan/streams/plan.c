@@ -1,6 +1,7 @@
 /*
- * The plan in which each stream is a task. What its agents say alike holds for the session; what
- * adds up is added; what cannot be both is an error, since guessing would drop one of them.
+ * Builds the plan in which each stream is a task. Settings that all its agents share apply to the
+ * session; sums are added up; conflicting settings are an error, because a guess would drop one of
+ * them.
  */
 #include "plan/streams/streams.h"
 
@@ -12,14 +13,14 @@
 
 enum { TITLE_IDS = 12 };
 
-/* One stream while it becomes a task. */
+/* Converts one stream into a task. */
 struct joiner {
     const struct streams *s;
     const struct stream *stream;
     const struct streams_texts *texts;
     struct arena *a;
     struct problems *ps;
-    const bool *held; /* per stream: it is held to what its agents own */
+    const bool *is_limited; /* per stream: limit it to the paths that its agents own */
     struct node *task;
 };
 
@@ -53,7 +54,7 @@ static void put_owns(struct joiner *j)
 {
     automap struct map seen = {0};
     struct node *list = node_new_list(j->a);
-    if (!j->held[j->stream - j->s->list])
+    if (!j->is_limited[j->stream - j->s->list])
         return;
     for (size_t i = 0; i < j->stream->n; i++) {
         batch_each_task (t, j->s->plan, j->stream->batches[i]) {
@@ -65,31 +66,31 @@ static void put_owns(struct joiner *j)
         node_put_value(j->a, j->task, "owns", list);
 }
 
-/* A session that does something for an agent that owns nothing is not held to what the others of
- * its agents own; nor is one that shares a path with such a session, which could not change that
- * path if somebody owned it. */
-static bool *find_held(const struct streams *s, struct arena *a)
+/* A session may change any path if one of its agents owns nothing. The same holds for a session
+ * that shares a path with such a session, which could not change that path if another task owned
+ * it. */
+static bool *find_limited(const struct streams *s, struct arena *a)
 {
-    bool *held = arena_array(a, s->n + 1, sizeof(*held));
+    bool *is_limited = arena_array(a, s->n + 1, sizeof(*is_limited));
     for (size_t i = 0; i < s->n; i++)
-        held[i] = true;
+        is_limited[i] = true;
     for (uint32_t b = 0; b < s->batches; b++) {
-        bool *its = &held[s->stream_of[b]];
+        bool *limit = &is_limited[s->stream_of[b]];
         batch_each_task (t, s->plan, b)
-            *its = *its && (t->owns.n || t->read_only);
+            *limit = *limit && (t->owns.n || t->read_only);
     }
-    for (bool again = s->cuts > 0; again;) {
-        again = false;
+    for (bool has_changed = s->cuts > 0; has_changed;) {
+        has_changed = false;
         for (size_t i = 0; i < s->ties.n; i++) {
             const struct tie *tie = &s->ties.v[i];
             uint32_t x = s->stream_of[tie->early], y = s->stream_of[tie->late];
-            if (tie->kind == TIE_OWNS && held[x] != held[y]) {
-                held[x] = held[y] = false;
-                again = true;
+            if (tie->kind == TIE_OWNS && is_limited[x] != is_limited[y]) {
+                is_limited[x] = is_limited[y] = false;
+                has_changed = true;
             }
         }
     }
-    return held;
+    return is_limited;
 }
 
 static bool forbids(const struct task *t, const char *text)
@@ -101,7 +102,8 @@ static bool forbids(const struct task *t, const char *text)
     return false;
 }
 
-/* What every agent of the stream must leave alone; of the rest each is told in its own part. */
+/* Forbids the paths that every agent of the stream forbids; the prompt of each agent names its
+ * others. */
 static void put_forbids(struct joiner *j)
 {
     const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
@@ -126,7 +128,7 @@ struct sums {
     enum permissions permissions;
 };
 
-static void add_up(struct sums *u, const struct task *t)
+static void add_task(struct sums *u, const struct task *t)
 {
     u->all_read_only = u->all_read_only && t->read_only;
     u->all_timed = u->all_timed && t->timeout > 0;
@@ -144,12 +146,12 @@ static void add_up(struct sums *u, const struct task *t)
         u->order = t->order;
 }
 
-/* No longer than a plan may say. */
+/* Limits the duration to the maximum in a plan. */
 static void put_duration(struct joiner *j, const char *key, int64_t ms)
 {
     const int64_t most = (int64_t)30 * 24 * 60 * 60 * 1000;
-    long long said = ms < most ? ms : most;
-    node_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", said));
+    long long limited = ms < most ? ms : most;
+    node_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", limited));
 }
 
 static void put_sums(struct joiner *j)
@@ -163,7 +165,7 @@ static void put_sums(struct joiner *j)
                      .order = INT64_MIN};
     for (size_t i = 0; i < j->stream->n; i++) {
         batch_each_task (t, j->s->plan, j->stream->batches[i])
-            add_up(&u, t);
+            add_task(&u, t);
     }
     if (u.all_read_only)
         node_put_bool(j->a, j->task, "read_only", true);
@@ -193,7 +195,7 @@ static void add_command(struct buf *out, const struct plan_command *cmd)
         shell_quote(out, i ? "" : "exec", cmd->argv.v[i], NULL);
 }
 
-/* Each of the commands once, in subshells: one that ends does not end the rest. */
+/* Runs each command once, in a subshell, so that an `exit` in one does not skip the rest. */
 static void put_verify(struct joiner *j)
 {
     automap struct map seen = {0};
@@ -211,7 +213,7 @@ static void put_verify(struct joiner *j)
     node_put_string(j->a, j->task, "verify", n ? out.s : NULL);
 }
 
-/* Recurses as deep as the keys of a task go. */
+/* The keys of a task bound the depth of the recursion. */
 static bool is_same(const struct node *a, const struct node *b)
 {
     if (!a || !b || a->kind != b->kind)
@@ -228,8 +230,8 @@ static bool is_same(const struct node *a, const struct node *b)
     return !x && !y;
 }
 
-/* Keys that the parts above see to. Whatever else a task may say has to be the same for all. */
-static bool is_seen_to(const char *key)
+/* Keys that the functions above handle. All agents must agree on every other key. */
+static bool is_handled(const char *key)
 {
     static const char *const keys[] = {
         "id",       "title",   "prompt",       "prompt_file", "agent",  "depends_on",
@@ -250,13 +252,14 @@ static struct node *encode(struct joiner *j, const struct task *t)
     return node;
 }
 
-/* Adds an error for each key that `one` has and `other` has not, or not so; each key once. */
+/* Adds an error for each key of `one` that `other` lacks or sets differently; reports each key
+ * once. */
 static void compare(struct joiner *j, const struct node *one, const struct node *other,
-                    const struct task *t, struct map *told)
+                    const struct task *t, struct map *reported)
 {
     node_each (member, one) {
-        if (is_seen_to(member->key) || is_same(member, node_get(other, member->key)) ||
-            map_put(told, member->key, member->key_len, j))
+        if (is_handled(member->key) || is_same(member, node_get(other, member->key)) ||
+            map_put(reported, member->key, member->key_len, j))
             continue;
         problem_error(j->ps, RULE_COMBINATION, t->node,
                       "stream %s is one session, and its agents differ in '%s'", j->stream->id,
@@ -265,21 +268,21 @@ static void compare(struct joiner *j, const struct node *one, const struct node 
     }
 }
 
-static void put_alike(struct joiner *j)
+static void put_common(struct joiner *j)
 {
     const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
     struct node *first = encode(j, lead);
-    automap struct map told = {0};
+    automap struct map reported = {0};
     for (size_t i = 0; i < j->stream->n; i++) {
         batch_each_task (t, j->s->plan, j->stream->batches[i]) {
             const struct node *other = t == lead ? first : encode(j, t);
-            compare(j, first, other, t, &told);
-            compare(j, other, first, t, &told);
+            compare(j, first, other, t, &reported);
+            compare(j, other, first, t, &reported);
         }
     }
     for (struct node *member = first->first, *next; member; member = next) {
         next = member->next;
-        if (is_seen_to(member->key))
+        if (is_handled(member->key))
             continue;
         node_unlink(first, member);
         node_put_value(j->a, j->task, member->key, member);
@@ -296,11 +299,11 @@ static struct node *stream_task(struct joiner *j)
     put_forbids(j);
     put_sums(j);
     put_verify(j);
-    put_alike(j);
+    put_common(j);
     return j->task;
 }
 
-/* The claims of streams that were cut apart may overlap: that was wanted. */
+/* The claims of streams may overlap after a forced split: the user asked for it. */
 static void allow_overlap(struct node *root, struct arena *a)
 {
     struct node *overlap = node_get(root, "overlap");
@@ -316,12 +319,16 @@ struct node *streams_plan(const struct streams *s, const struct streams_texts *t
     struct node *root = plan_encode(s->plan, a);
     node_unlink(root, node_get(root, "tasks"));
     struct node *tasks = node_put_list(a, root, "tasks");
-    const bool *held = find_held(s, a);
+    const bool *is_limited = find_limited(s, a);
     if (s->cuts)
         allow_overlap(root, a);
     for (size_t i = 0; i < s->n; i++) {
-        struct joiner j = {
-            .s = s, .stream = &s->list[i], .texts = texts, .a = a, .ps = ps, .held = held};
+        struct joiner j = {.s = s,
+                           .stream = &s->list[i],
+                           .texts = texts,
+                           .a = a,
+                           .ps = ps,
+                           .is_limited = is_limited};
         node_append(tasks, stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;

@@ -1,15 +1,15 @@
 /*
- * What a stream is told: its own batches in full, and which are not its own.
+ * Writes the prompt of a stream: its own batches in full, and a list of the others.
  */
 #include "plan/streams/streams.h"
 
-struct teller {
+struct prompt_writer {
     const struct streams *s;
     const struct stream *stream;
     const struct streams_texts *texts;
 };
 
-static const struct plan_batch *batch_at(const struct teller *j, size_t i)
+static const struct plan_batch *batch_at(const struct prompt_writer *j, size_t i)
 {
     return &j->s->plan->batches.v[j->stream->batches[i]];
 }
@@ -20,7 +20,7 @@ static void add_claims(struct buf *out, const struct claim_list *claims, const c
         buf_addf(out, "%s%s", i ? ", " : before, claims->v[i].text);
 }
 
-static void add_others(struct buf *out, const struct teller *j)
+static void add_others(struct buf *out, const struct prompt_writer *j)
 {
     const struct streams *s = j->s;
     size_t self = (size_t)(j->stream - s->list);
@@ -44,7 +44,7 @@ static void add_others(struct buf *out, const struct teller *j)
     }
 }
 
-static void add_head(struct buf *out, const struct teller *j)
+static void add_head(struct buf *out, const struct prompt_writer *j)
 {
     const struct plan *plan = j->s->plan;
     buf_addf(out, "You are stream %s", j->stream->id);
@@ -65,7 +65,7 @@ static void add_head(struct buf *out, const struct teller *j)
     add_others(out, j);
 }
 
-static const char *how_agents_go(const struct plan_batch *b)
+static const char *get_agent_order(const struct plan_batch *b)
 {
     if (b->fan_out)
         return "\nIts agents are independent of each other. When all of them are done, sum up what "
@@ -76,7 +76,7 @@ static const char *how_agents_go(const struct plan_batch *b)
                        : "\nIts agents work one after the other.\n";
 }
 
-static void add_agent(struct buf *out, const struct teller *j, const struct plan_batch *b,
+static void add_agent(struct buf *out, const struct prompt_writer *j, const struct plan_batch *b,
                       const struct task *t)
 {
     buf_addch(out, '\n');
@@ -102,12 +102,12 @@ static void add_agent(struct buf *out, const struct teller *j, const struct plan
 void streams_prompt(const struct streams *s, const struct stream *stream,
                     const struct streams_texts *texts, struct buf *out)
 {
-    struct teller teller = {s, stream, texts}, *j = &teller;
+    struct prompt_writer prompt_writer = {s, stream, texts}, *j = &prompt_writer;
     add_head(out, j);
     for (size_t i = 0; i < stream->n; i++) {
         const struct plan_batch *b = batch_at(j, i);
         buf_addf(out, "\n## Batch %s%s%s\n", b->id, b->title ? ": " : "", b->title ? b->title : "");
-        buf_addstr(out, how_agents_go(b));
+        buf_addstr(out, get_agent_order(b));
         batch_each_task (t, j->s->plan, stream->batches[i])
             add_agent(out, j, b, t);
     }

@@ -3,34 +3,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beyond this many owners of one path, not every pair of them is listed as a tie: each with the
- * next one is enough to keep them together. */
+/* If a path has more owners, we do not list a tie for every pair: each owner tied to the next is
+ * enough to keep them together. */
 enum { PAIRS_MAX = 64 };
 
-/* While streams are being made. */
+/* Data used only while we build streams. */
 struct maker {
     struct streams *s;
     uint32_t *batch_of;   /* per task */
     uint32_t *parent;     /* union-find over batches */
-    struct map owns_seen; /* pairs of batches that own a path in common */
+    struct map owns_seen; /* pairs of batches that own a common path */
 };
 
-static uint32_t *table(struct streams *s, size_t n)
+static uint32_t *new_table(struct streams *s, size_t n)
 {
     return arena_array(&s->arena, n + 1, sizeof(uint32_t));
 }
 
-static uint32_t find(uint32_t *parent, uint32_t b)
+static uint32_t find_root(uint32_t *parent, uint32_t b)
 {
     for (; parent[b] != b; b = parent[b])
         parent[b] = parent[parent[b]];
     return b;
 }
 
-/* The first batch of a component stands for it. */
+/* The first batch of a component represents it. */
 static void add_tie(struct maker *m, struct tie tie)
 {
-    uint32_t a = find(m->parent, tie.early), b = find(m->parent, tie.late);
+    uint32_t a = find_root(m->parent, tie.early), b = find_root(m->parent, tie.late);
     vec_push(&m->s->ties, tie);
     if (a < b)
         m->parent[b] = a;
@@ -38,8 +38,8 @@ static void add_tie(struct maker *m, struct tie tie)
         m->parent[a] = b;
 }
 
-/* `last` remembers, per batch, the one that needed it last: what needs it twice needs it once. */
-static void tie_by_dependency(struct maker *m, uint32_t b, uint32_t *last)
+/* `last` stores, per batch, the last batch that needed it: this removes duplicates. */
+static void tie_by_dependency(struct maker *m, uint32_t b, uint32_t *last_dependant)
 {
     const struct plan *plan = m->s->plan;
     const struct plan_batch *batch = &plan->batches.v[b];
@@ -47,9 +47,9 @@ static void tie_by_dependency(struct maker *m, uint32_t b, uint32_t *last)
         const struct task *t = &plan->tasks[batch->first + i];
         for (size_t k = 0; k < t->dep_count; k++) {
             uint32_t dep = m->batch_of[t->deps[k]];
-            if (dep == b || last[dep] == b + 1)
+            if (dep == b || last_dependant[dep] == b + 1)
                 continue;
-            last[dep] = b + 1;
+            last_dependant[dep] = b + 1;
             add_tie(m, (struct tie){.early = dep, .late = b, .kind = TIE_DEPENDS});
         }
     }
@@ -61,7 +61,7 @@ static void tie_by_sequence(struct maker *m, uint32_t b)
     if (b > 0 && v[b - 1].fan_out)
         add_tie(m, (struct tie){.early = b - 1, .late = b, .kind = TIE_SUMMARY});
     for (uint32_t i = b; i > 0 && !v[b].parallel; i--) {
-        if (i < b || !v[i - 1].fan_out) /* else it is tied to that already */
+        if (i < b || !v[i - 1].fan_out) /* else they are already tied */
             add_tie(m, (struct tie){.early = i - 1, .late = b, .kind = TIE_FOLLOWS});
         if (!v[i - 1].parallel || v[i - 1].says_order)
             break;
@@ -85,7 +85,7 @@ static void tie_by_path(struct maker *m, const struct holder *a, const struct ho
                             .late_claim = late->claim});
 }
 
-static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)
+static bool tie_owners(void *ctx, struct claimed *a, struct claimed *b)
 {
     struct maker *m = ctx;
     bool all = a->owners.n <= PAIRS_MAX && b->owners.n <= PAIRS_MAX;
@@ -96,7 +96,7 @@ static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)
                 break;
         }
         if (!all && a != b)
-            break; /* the owners of each path are tied to one another already */
+            break; /* the owners of each path are already tied to each other */
     }
     return true;
 }
@@ -113,8 +113,8 @@ static int compare_ties(const void *a, const void *b)
 
 static void index_ties(struct streams *s)
 {
-    s->ties_at = table(s, s->batches + 1);
-    s->ties_of = table(s, 2 * s->ties.n);
+    s->ties_at = new_table(s, s->batches + 1);
+    s->ties_of = new_table(s, 2 * s->ties.n);
     for (size_t i = 0; i < s->ties.n; i++) {
         s->ties_at[s->ties.v[i].early + 1]++;
         s->ties_at[s->ties.v[i].late + 1]++;
@@ -133,15 +133,15 @@ static void index_ties(struct streams *s)
 static void find_ties(struct maker *m, struct claims *claims)
 {
     struct streams *s = m->s;
-    uint32_t *last = mem_array(s->batches + 1, sizeof(*last));
+    uint32_t *last_dependant = mem_array(s->batches + 1, sizeof(*last_dependant));
     for (uint32_t b = 0; b < s->batches; b++) {
         if (s->plan->batches.v[b].says_order)
-            tie_by_dependency(m, b, last);
+            tie_by_dependency(m, b, last_dependant);
         else
             tie_by_sequence(m, b);
     }
-    free(last);
-    claims_meet(claims, on_meeting, m);
+    free(last_dependant);
+    claims_meet(claims, tie_owners, m);
     if (s->ties.n)
         qsort(s->ties.v, s->ties.n, sizeof(*s->ties.v), compare_ties);
     index_ties(s);
@@ -151,13 +151,13 @@ enum { FRESH, OPEN, PLACED };
 
 struct walk {
     const struct streams *s;
-    uint32_t *next; /* per batch: the tie to look at next */
+    uint32_t *next; /* per batch: the next tie to check */
     char *state;    /* per batch */
     VEC(uint32_t) path;
 };
 
-/* The next batch that must come before b; false where there is none left. */
-static bool next_before(struct walk *w, uint32_t b, uint32_t *ret)
+/* The next batch that must come before b; false if none is left. */
+static bool find_predecessor(struct walk *w, uint32_t b, uint32_t *ret)
 {
     const struct streams *s = w->s;
     while (w->next[b] < s->ties_at[b + 1]) {
@@ -179,14 +179,14 @@ static void report_cycle(const struct streams *s, uint32_t a, uint32_t b, struct
     problem_hint(ps, "a stream does one batch after the other; --by-batch does agents by agents");
 }
 
-/* In the order of the file, but each behind all that it needs. */
-static int place(struct walk *w, uint32_t start, size_t *placed, struct problems *ps)
+/* Places batches in file order, but each after all that it needs. */
+static int place_batches(struct walk *w, uint32_t start, size_t *placed, struct problems *ps)
 {
     vec_push(&w->path, start);
     w->state[start] = OPEN;
     while (w->path.n) {
         uint32_t b = w->path.v[w->path.n - 1], before;
-        if (!next_before(w, b, &before)) {
+        if (!find_predecessor(w, b, &before)) {
             w->state[b] = PLACED;
             w->s->order[(*placed)++] = b;
             w->path.n--;
@@ -203,14 +203,14 @@ static int place(struct walk *w, uint32_t start, size_t *placed, struct problems
 
 static int order_batches(struct streams *s, struct problems *ps)
 {
-    struct walk w = {.s = s, .next = table(s, s->batches), .state = mem_alloc(s->batches + 1)};
+    struct walk w = {.s = s, .next = new_table(s, s->batches), .state = mem_alloc(s->batches + 1)};
     size_t placed = 0;
     int rc = 0;
     memcpy(w.next, s->ties_at, s->batches * sizeof(*w.next));
-    s->order = table(s, s->batches);
+    s->order = new_table(s, s->batches);
     for (uint32_t b = 0; rc == 0 && b < s->batches; b++) {
         if (w.state[b] == FRESH)
-            rc = place(&w, b, &placed, ps);
+            rc = place_batches(&w, b, &placed, ps);
     }
     vec_done(&w.path);
     free(w.state);
@@ -224,7 +224,7 @@ struct component {
     int64_t weight;
 };
 
-/* The heaviest first, of equals by place in the file. */
+/* Sorts the heaviest first, equals in file order. */
 static int compare_components(const void *a, const void *b)
 {
     const struct component *x = a, *y = b;
@@ -233,13 +233,13 @@ static int compare_components(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Per batch: the component, where the batch is its first one; others have n = 0. */
+/* Returns the components. Counts and weighs them first at the index of their first batch. */
 static struct component *find_components(struct maker *m)
 {
     struct streams *s = m->s;
     struct component *list = mem_array(s->batches + 1, sizeof(*list));
     for (uint32_t b = 0; b < s->batches; b++) {
-        uint32_t first = s->component[b] = find(m->parent, b);
+        uint32_t first = s->component[b] = find_root(m->parent, b);
         list[first].first = first;
         list[first].weight += s->weight[b];
         s->components += list[first].n++ == 0;
@@ -258,7 +258,7 @@ static struct component *find_components(struct maker *m)
 
 struct load {
     int64_t weight;
-    size_t n; /* batches */
+    size_t n; /* number of batches */
 };
 
 static bool is_lighter(const struct load *a, const struct load *b)
@@ -266,8 +266,8 @@ static bool is_lighter(const struct load *a, const struct load *b)
     return a->weight != b->weight ? a->weight < b->weight : a->n < b->n;
 }
 
-/* Of equally heavy streams the one with fewer batches, so that none stays empty where there is
- * something for it. */
+/* Prefers, among equally heavy streams, the one with fewer batches, so that no stream stays empty
+ * if there is work for it. */
 static void balance(struct streams *s, struct component *list, size_t n)
 {
     struct load *loads = mem_array(n + 1, sizeof(*loads));
@@ -289,7 +289,7 @@ static void balance(struct streams *s, struct component *list, size_t n)
     free(loads);
 }
 
-static void split(struct streams *s, const struct streams_options *opts)
+static void split_by_force(struct streams *s, const struct streams_options *opts)
 {
     uint32_t stream = 0;
     for (uint32_t b = 0; b < s->batches; b++) {
@@ -300,17 +300,17 @@ static void split(struct streams *s, const struct streams_options *opts)
 }
 
 /* a, b, ... z, aa, ab ... */
-static const char *name(struct streams *s, size_t place)
+static const char *get_name(struct streams *s, size_t index)
 {
     char text[8], *at = text + sizeof(text) - 1;
     *at = '\0';
-    for (place++; place; place /= 26)
-        *--at = (char)('a' + --place % 26);
+    for (index++; index; index /= 26)
+        *--at = (char)('a' + --index % 26);
     return arena_str(&s->arena, at);
 }
 
-/* Numbers streams by their first batch and leaves out those without one. */
-static void number(struct streams *s, size_t n)
+/* Numbers the streams in the order of their first batches, and drops empty ones. */
+static void number_streams(struct streams *s, size_t n)
 {
     uint32_t *new = mem_array(n + 1, sizeof(*new));
     for (uint32_t b = 0; b < s->batches; b++) {
@@ -322,10 +322,10 @@ static void number(struct streams *s, size_t n)
     free(new);
     s->list = arena_array(&s->arena, s->n + 1, sizeof(*s->list));
     for (size_t i = 0; i < s->n; i++)
-        s->list[i].id = name(s, i);
+        s->list[i].id = get_name(s, i);
 }
 
-static void fill(struct streams *s)
+static void fill_streams(struct streams *s)
 {
     for (uint32_t b = 0; b < s->batches; b++) {
         struct stream *st = &s->list[s->stream_of[b]];
@@ -335,7 +335,7 @@ static void fill(struct streams *s)
     }
     for (size_t i = 0; i < s->n; i++) {
         struct stream *st = &s->list[i];
-        st->batches = table(s, st->n);
+        st->batches = new_table(s, st->n);
         st->n = 0;
         s->heaviest = st->weight > s->heaviest ? st->weight : s->heaviest;
     }
@@ -350,7 +350,7 @@ static void fill(struct streams *s)
     }
 }
 
-static void weigh(struct maker *m, const struct graph *g)
+static void weigh_batches(struct maker *m, const struct graph *g)
 {
     struct streams *s = m->s;
     s->estimated = g->estimated;
@@ -373,12 +373,12 @@ static void divide(struct maker *m, const struct streams_options *opts)
     struct component *list = find_components(m);
     size_t n = s->forced ? opts->split_count + 1 : wanted < s->batches ? wanted : s->batches;
     if (s->forced)
-        split(s, opts);
+        split_by_force(s, opts);
     else
         balance(s, list, n);
     free(list);
-    number(s, n);
-    fill(s);
+    number_streams(s, n);
+    fill_streams(s);
     s->verdict = s->batches < STREAMS_WORTHWHILE    ? STREAMS_TOO_SMALL
                  : s->components == 1 && !s->forced ? STREAMS_ENTANGLED
                                                     : STREAMS_GAIN;
@@ -389,12 +389,12 @@ int streams_init(struct streams *s, const struct plan *plan, const struct graph 
 {
     *s =
         (struct streams){.plan = plan, .batches = plan->batches.n, .forced = opts->split_count > 0};
-    s->component = table(s, s->batches);
-    s->stream_of = table(s, s->batches);
+    s->component = new_table(s, s->batches);
+    s->stream_of = new_table(s, s->batches);
     struct maker m = {.s = s,
                       .batch_of = mem_array(plan->task_count + 1, sizeof(uint32_t)),
                       .parent = mem_array(s->batches + 1, sizeof(uint32_t))};
-    weigh(&m, g);
+    weigh_batches(&m, g);
     find_ties(&m, claims);
     int rc = order_batches(s, ps);
     if (rc == 0)
