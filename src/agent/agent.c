@@ -26,8 +26,8 @@ static const struct engine_def *find_engine(enum engine engine)
     return engine < ARRAY_LEN(engines) ? engines[engine] : NULL;
 }
 
-/* That a plan names for a task; what runs it may be another. */
-static enum engine engine_of(const struct task *t)
+/* The engine that the plan gives to a task; another one may run it. */
+static enum engine planned_engine(const struct task *t)
 {
     return t->engine ? t->engine : ENGINE_CLAUDE;
 }
@@ -44,7 +44,7 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
 {
     const struct engine_def *def = find_engine(engine);
     if (!def)
-        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+        return err_set(err, ERR_INPUT, "engine '%s' is not supported yet", engine_words[engine]);
     call->interrupt_signal = def->interrupt_signal;
     call->dir = mem_str(ctx->dir);
     return def->build(task, ctx, call, err);
@@ -54,7 +54,7 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 {
     const struct engine_def *def = find_engine(engine);
     if (!def)
-        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+        return err_set(err, ERR_INPUT, "engine '%s' is not supported yet", engine_words[engine]);
     const char *program =
         engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : def->program;
     if (exe && def->program)
@@ -64,22 +64,22 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
                        engine_words[engine], task->agent);
     if (!program || spawn_finds(program))
         return 0;
-    return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
+    return err_set(err, ERR_ENV, "cannot find '%s': install it, or name it with --engine-exe",
                    program);
 }
 
-/* Who runs a plan may name another engine than it was written for. */
+/* The user may run a plan with another engine than it was written for. */
 static int check_other(enum engine engine, const struct engine_def *def, const struct task *task,
                        struct err *err)
 {
-    const char *own = engine_words[engine_of(task)];
-    if (engine == engine_of(task) || engine == ENGINE_SIM)
+    const char *own = engine_words[planned_engine(task)];
+    if (engine == planned_engine(task) || engine == ENGINE_SIM)
         return 0;
     if (task->engine_args.n)
         return err_set(err, ERR_INPUT, "its 'engine_args' are for '%s', not for '%s'", own,
                        engine_words[engine]);
     if (task->max_turns != PLAN_UNSET && !def->takes_turns)
-        return err_set(err, ERR_INPUT, "its 'max_turns' is for '%s': '%s' cannot be told", own,
+        return err_set(err, ERR_INPUT, "its 'max_turns' is for '%s': '%s' does not support it", own,
                        engine_words[engine]);
     return 0;
 }
@@ -90,19 +90,21 @@ int agent_check_instead(enum engine engine, const struct task *task, struct err 
     return def ? check_other(engine, def, task, err) : 0;
 }
 
-/* What the task itself says is an error, what it has from the defaults is left out. */
-static void check_taken(const struct task *t, const char *key, bool taken, struct problems *ps)
+/* An unsupported option is an error if the task itself sets it. If the task has it from the
+ * defaults, we ignore it. */
+static void check_supported(const struct task *t, const char *key, bool supported,
+                            struct problems *ps)
 {
     const struct node *own = node_get(t->node, key);
-    const char *engine = engine_words[engine_of(t)];
-    if (taken)
+    const char *engine = engine_words[planned_engine(t)];
+    if (supported)
         return;
     if (!own) {
-        problem_warn(ps, RULE_COMBINATION, t->node, "'%s' cannot be told '%s': it is left out",
+        problem_warn(ps, RULE_COMBINATION, t->node, "'%s' does not support '%s': it is ignored",
                      engine, key);
         return;
     }
-    problem_error_key(ps, RULE_COMBINATION, own, "'%s' cannot be told '%s'", engine, key);
+    problem_error_key(ps, RULE_COMBINATION, own, "'%s' does not support '%s'", engine, key);
     problem_hint(ps, "leave it out, or name another engine");
 }
 
@@ -112,26 +114,26 @@ static void check_fallback(const struct task *t, const struct engine_def *def, s
     const struct node *node = node_get(t->node, "fallback");
     if (t->max_turns != PLAN_UNSET && !def->takes_turns)
         problem_warn(ps, RULE_COMBINATION, node ? node : t->node,
-                     "'%s' cannot be told 'max_turns': as a fallback it is without",
+                     "'%s' does not support 'max_turns': as a fallback it runs without it",
                      engine_words[engine]);
 }
 
 void agent_check_options(const struct task *task, struct problems *ps)
 {
-    const struct engine_def *def = find_engine(engine_of(task));
+    const struct engine_def *def = find_engine(planned_engine(task));
     const struct engine_def *other = find_engine(task->fallback.engine);
     if (!def)
         return;
     struct engine_args_rules rules = {
-        .engine = engine_words[engine_of(task)],
+        .engine = engine_words[planned_engine(task)],
         .denied = def->denied,
-        .denied_too = def->denied_too,
+        .shared_denied = def->shared_denied,
         .abbreviates = def->abbreviates,
     };
     if (task->effort)
-        check_taken(task, "effort", def->takes_effort, ps);
+        check_supported(task, "effort", def->takes_effort, ps);
     if (task->max_turns != PLAN_UNSET)
-        check_taken(task, "max_turns", def->takes_turns, ps);
+        check_supported(task, "max_turns", def->takes_turns, ps);
     engine_args_check(task, &rules, ps);
     if (other)
         check_fallback(task, other, ps);
@@ -140,7 +142,7 @@ void agent_check_options(const struct task *task, struct problems *ps)
 void agent_leave_out(enum engine engine, struct task *task)
 {
     const struct engine_def *def = find_engine(engine);
-    if (engine != engine_of(task) || !def || !def->denied)
+    if (engine != planned_engine(task) || !def || !def->denied)
         task->engine_args = (struct strings){0};
     if (!def || !def->takes_effort)
         task->effort = EFFORT_UNSET;
@@ -151,7 +153,7 @@ void agent_leave_out(enum engine engine, struct task *task)
 struct agent_facts agent_facts(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def ? (struct agent_facts){def->program, def->dialect != NULL, def->continues}
+    return def ? (struct agent_facts){def->program, def->dialect != NULL, def->resumes}
                : (struct agent_facts){0};
 }
 
@@ -170,8 +172,9 @@ bool agent_is_untested(enum engine engine)
 void agent_tidy(enum engine engine, const char *tmp)
 {
     const struct engine_def *def = find_engine(engine);
-    if (def && def->litter)
-        (void)dirs_remove_entries(tmp, "", def->litter, NULL); /* it only takes room */
+    if (def && def->temp_suffix)
+        (void)dirs_remove_entries(tmp, "", def->temp_suffix,
+                                  NULL); /* a failure does no harm: the files only use disk space */
 }
 
 void agent_report_done(struct agent_report *report)
@@ -194,13 +197,13 @@ const struct dialect *agent_dialect(enum engine engine)
 bool agent_continues_limited(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && (def->continues || def->continues_limited);
+    return def && (def->resumes || def->resumes_limited);
 }
 
 bool agent_continues_ended(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && (def->continues || def->continues_ended);
+    return def && (def->resumes || def->resumes_ended);
 }
 
 const char *const *agent_account(enum engine engine)
@@ -218,7 +221,7 @@ const char *const *agent_keys(enum engine engine)
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && def->continues && agent_read_session(engine, path, out);
+    return def && def->resumes && agent_read_session(engine, path, out);
 }
 
 bool agent_read_session(enum engine engine, const char *path, struct buf *out)
@@ -237,16 +240,16 @@ bool agent_read_session(enum engine engine, const char *path, struct buf *out)
 bool agent_is_heard(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && def->hear;
+    return def && def->read_stderr;
 }
 
 void agent_hear(enum engine engine, struct agent_report *report, const char *line)
 {
     if (agent_is_heard(engine))
-        find_engine(engine)->hear(report, line);
+        find_engine(engine)->read_stderr(report, line);
 }
 
-static bool is_chatter(const char *const *words, const char *line, size_t len)
+static bool is_log_line(const char *const *words, const char *line, size_t len)
 {
     for (; *words; words++) {
         if (memmem(line, len, *words, strlen(*words)))
@@ -259,26 +262,26 @@ void agent_drop_chatter(enum engine engine, struct buf *text)
 {
     const struct engine_def *def = find_engine(engine);
     size_t to = 0;
-    for (size_t at = 0, len; def && def->chatter && at < text->len; at += len) {
+    for (size_t at = 0, len; def && def->log_marks && at < text->len; at += len) {
         const char *lf = memchr(text->s + at, '\n', text->len - at);
         len = lf ? (size_t)(lf - text->s) + 1 - at : text->len - at;
-        if (is_chatter(def->chatter, text->s + at, len))
+        if (is_log_line(def->log_marks, text->s + at, len))
             continue;
         memmove(text->s + to, text->s + at, len);
         to += len;
     }
-    if (def && def->chatter)
+    if (def && def->log_marks)
         buf_cut(text, to);
 }
 
 int64_t agent_idle(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def ? def->idle : 0;
+    return def ? def->idle_ms : 0;
 }
 
-/* An agent that came to its end told what the session had used by then; one that did not told what
- * it used itself, if anything. */
+/* An agent that ended normally reported the usage of the whole session; another one reported only
+ * its own usage, if any. */
 bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
                    struct agent_use *use)
 {
@@ -286,7 +289,7 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
     struct agent_report r = AGENT_REPORT_INIT;
     struct output_tail tail;
     struct agent_errors log;
-    if (!def || !def->counts_session)
+    if (!def || !def->usage_is_cumulative)
         return false;
     agent_errors_open(&log, errors, engine, &r);
     agent_errors_read(&log);
@@ -294,7 +297,7 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
     output_tail_open(&tail, path, def->dialect, &r);
     output_tail_end(&tail);
     bool same = strcmp(r.session.s, session) == 0,
-         all = r.finished && (r.tokens_in || r.tokens_out);
+         complete = r.finished && (r.tokens_in || r.tokens_out);
     if (same) {
         use->in += r.tokens_in;
         use->out += r.tokens_out;
@@ -302,7 +305,7 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
         use->cache_made += r.cache_made;
     }
     agent_report_done(&r);
-    return same && !all;
+    return same && !complete;
 }
 
 static bool mentions_any(const char *text, const char *const *phrases)
@@ -326,9 +329,9 @@ static enum failure classify_words(const char *text)
     return cause_mentions(text, "overloaded") ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
 }
 
-/* The line of a text that tells most: the last that begins as an error, else the last that is not
- * blank. A trace of calls may follow the former. */
-static void add_telling_line(struct buf *out, const char *text)
+/* Appends the most informative line of a text: the last that begins as an error, else the last
+ * that is not blank. A stack trace may follow the error line. */
+static void add_error_line(struct buf *out, const char *text)
 {
     static const char error[] = "error:";
     const char *best = "";
@@ -336,12 +339,12 @@ static void add_telling_line(struct buf *out, const char *text)
     bool certain = false;
     for (size_t n; *text; text += n + (text[n] == '\n')) {
         n = strcspn(text, "\n");
-        bool is = strncasecmp(text, error, strlen(error)) == 0;
-        if (strspn(text, " \t\r") >= n || (certain && !is))
+        bool is_error = strncasecmp(text, error, strlen(error)) == 0;
+        if (strspn(text, " \t\r") >= n || (certain && !is_error))
             continue;
         best = text;
         len = n;
-        certain = is;
+        certain = is_error;
     }
     while (len && strchr(" \t\r", best[len - 1]))
         len--;
@@ -351,15 +354,16 @@ static void add_telling_line(struct buf *out, const char *text)
 static void add_exit(struct buf *out, int exit_code, const char *err_text)
 {
     buf_addf(out, "exit code %d%s", exit_code, *err_text ? ": " : "");
-    add_telling_line(out, err_text);
+    add_error_line(out, err_text);
 }
 
-/* What the engine itself knows of its end: in the agent's words, where it said what went wrong. */
-static bool is_judged(const struct engine_def *def, const struct agent_report *report,
-                      int exit_code, const char *err_text, enum failure *ret_failure,
-                      struct buf *ret_reason)
+/* Lets the engine classify its end. The reason is the agent's last text if that reports an error.
+ */
+static bool judge_by_engine(const struct engine_def *def, const struct agent_report *report,
+                            int exit_code, const char *err_text, enum failure *ret_failure,
+                            struct buf *ret_reason)
 {
-    if (!def || !def->judge || !def->judge(exit_code, err_text, ret_failure, ret_reason))
+    if (!def || !def->judge_exit || !def->judge_exit(exit_code, err_text, ret_failure, ret_reason))
         return false;
     if (!ret_reason->len && report->finished && !report->ok)
         buf_add(ret_reason, report->text.s, report->text.len);
@@ -387,7 +391,7 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_add(ret_reason, report->reason.s, report->reason.len);
         return true;
     }
-    if (!signal && is_judged(def, report, exit_code, err_text, ret_failure, ret_reason))
+    if (!signal && judge_by_engine(def, report, exit_code, err_text, ret_failure, ret_reason))
         return true;
     bool well = exit_code == 0 || (exit_code == 1 && report->recovered);
     if (well && (!speaks || (report->finished && report->ok)))

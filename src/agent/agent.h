@@ -1,6 +1,6 @@
 /*
- * Agent programs: how each is called, and what its output means. One table entry and one reader
- * each; nothing else in the program knows one engine from another.
+ * Agent programs: how we call each one, and how we read its output. Each has one definition and
+ * one reader; the rest of the program does not know the differences between engines.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -20,149 +20,153 @@ struct agent_report;
 
 struct agent_call {
     struct strv argv, env;
-    int interrupt_signal; /* how it is asked to end */
+    int interrupt_signal; /* the signal that asks it to end */
     char *dir;
-    bool is_ours;      /* a part of this program: it sees all of our folder */
-    const char *shown; /* what it may read there beside its task's folder, or NULL */
+    bool is_ours;      /* it is this program itself: it sees our whole folder in the repository */
+    const char *shown; /* what it may read there besides its task's folder, or NULL */
 };
 void agent_call_done(struct agent_call *call);
 
 struct agent_context {
     const char *self;        /* path of this program */
-    const char *exe;         /* program in place of the engine's own, or NULL */
-    const char *prompt_file; /* where the prompt is, for command templates */
-    const char *session;     /* to be taken up again, or NULL */
-    double usd;              /* that it may cost; below 0: nothing is said */
+    const char *exe;         /* program to run instead of the engine's own, or NULL */
+    const char *prompt_file; /* file with the prompt, for command templates */
+    const char *session;     /* session to resume, or NULL */
+    double usd;              /* budget; below 0: none */
     const char *dir;
-    /* Of its linked worktree: the administrative folder, and the repository's; NULL: it has none.
-     */
+    /* The administrative folder and the common folder of its linked worktree; NULL: it works in
+     * none. */
     const char *admin, *common;
 };
 
-/* argv and what the engine itself needs in the environment. */
+/* Fills in argv and the environment variables that the engine itself needs. */
 int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
                 struct agent_call *call, struct err *err);
 
-/* Whether the program is there; ERR_ENV, with what to do, where it is not. */
+/* Checks that the program exists; else ERR_ENV with what to do. */
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
 
-/* Whether an engine can do a task that the plan has another one for. ERR_INPUT where it cannot be
- * told what the plan says. */
+/* Checks that an engine can do a task that the plan gives to another one. ERR_INPUT if it does not
+ * support an option that the plan sets. */
 int agent_check_instead(enum engine engine, const struct task *task, struct err *err);
 
-/* What of an engine can be used. */
+/* What an engine can do. */
 struct agent_facts {
-    const char *program; /* NULL: none of its own */
-    bool speaks;         /* what it does and uses is understood while it works */
-    bool continues;      /* a session can be taken up again */
+    const char *program; /* NULL: it has none of its own */
+    bool speaks;         /* we understand its output while it works */
+    bool continues;      /* it can resume a session */
 };
 struct agent_facts agent_facts(enum engine engine);
 
-/* Whether it can be one of several personas, which a task names by `agent`. */
+/* True if it has personas, which a task selects by `agent`. */
 bool agent_has_personas(enum engine engine);
 
-/* Adds what is wrong with the options that the plan has for a task's engine, or its fallback. */
+/* Adds errors about options that the task's engine, or its fallback, does not support. */
 void agent_check_options(const struct task *task, struct problems *ps);
 
-/* Leaves out of a task what an engine other than its own does not understand. */
+/* Removes options from a task that an engine other than its own does not understand. */
 void agent_leave_out(enum engine engine, struct task *task);
 
-/* Whether an agent, all of whose output was read, has ended itself in the middle of its work,
- * without a word: then what it has committed says how far it came. */
+/* True if an agent stopped in the middle of its work without a failure, after we have read all of
+ * its output. Then the commits in its workspace tell how far it came. */
 bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
                        int signal);
 
-/* Whether it was never run by us: what is known of it is its documentation. */
+/* True if we have never run this engine and know it only from its documentation. */
 bool agent_is_untested(enum engine engine);
 
-/* The session that an agent's output (a file) names, where the engine can take one up again. */
+/* Finds the session in an agent's output (a file), if the engine can resume it. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
-/* The same for a session that has come to its end: see agent_continues_ended(). */
+/* The same for a session whose agent has ended: see agent_continues_ended(). */
 bool agent_read_session(enum engine engine, const char *path, struct buf *out);
 
-/* What a session has used, in tokens. */
+/* Tokens that a session has used. */
 struct agent_use {
     int64_t in, out, cache_read, cache_made;
 };
 
-/* ms that its agent may be silent while no tool works, where the plan does not say; 0: any time. */
+/* Milliseconds that an agent may be silent while no tool runs, if the plan does not say; 0: no
+ * limit. */
 int64_t agent_idle(enum engine engine);
 
-/* Where an engine counts what a session has used since it began: adds what an earlier agent's
- * outputs (two files) said, if it was of that session. True: those before it count as well. */
+/* For an engine that reports the usage of a whole session: if an earlier agent had this session,
+ * adds the usage in its outputs (two files). Returns true if the outputs before it count as well.
+ */
 bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
                    struct agent_use *use);
 
-/* A line of its standard error, while it works: some tell only there that they wait for their
- * model, and what they have used. */
+/* Reads a line of its standard error while it works. Some engines report only there that they wait
+ * for their model, and what they have used. */
 void agent_hear(enum engine engine, struct agent_report *report, const char *line);
-/* Whether there is anything to be heard. */
+/* True if we read this engine's standard error. */
 bool agent_is_heard(enum engine engine);
 
-/* Takes the lines out of its standard error that are for agent_hear() alone. */
+/* Removes the lines from a text of its standard error that only agent_hear() needs. */
 void agent_drop_chatter(enum engine engine, struct buf *text);
 
-/* Removes what the engine itself has left in its TMPDIR, not its agent. */
+/* Removes files that the engine itself, not its agent, has left in its TMPDIR. */
 void agent_tidy(enum engine engine, const char *tmp);
 
-/* Whether the engine can go on with a session that met a limit, when that is over. */
+/* True if the engine can resume a session that met a limit, once the limit is over. */
 bool agent_continues_limited(enum engine engine);
 
-/* Whether it can go on with a session whose agent has come to its end, told something more. */
+/* True if it can resume a session whose agent has ended, with a new message. */
 bool agent_continues_ended(enum engine engine);
 
-/* Names of the variables that say whose limits count for an engine, NULL at the end; or NULL. */
+/* Names of the variables that decide which account's limits apply to an engine, NULL at the end;
+ * or NULL. */
 const char *const *agent_account(enum engine engine);
 
-/* Names of the variables that hold its keys, likewise. */
+/* Names of the variables that contain its keys, likewise. */
 const char *const *agent_keys(enum engine engine);
 
-/* What an agent said or did, for those who want to show it as it happens. */
+/* Kinds of messages about an agent, for those who display them at once. */
 enum agent_saying {
-    AGENT_WORDS,   /* its own */
-    AGENT_ACTION,  /* a tool, and what it is used on */
-    AGENT_REFUSAL, /* what a tool answered that failed */
-    AGENT_ASK,     /* what it waits for a person to say */
-    AGENT_WAIT,    /* what it waits for by itself, as a model that is overloaded */
-    AGENT_TROUBLE, /* what is wrong, with it or with its model */
+    AGENT_WORDS,   /* its own text */
+    AGENT_ACTION,  /* a tool, and its target */
+    AGENT_REFUSAL, /* the output of a tool that failed */
+    AGENT_ASK,     /* a question to the user, for whose answer it waits */
+    AGENT_WAIT,    /* a reason why it waits by itself, such as an overloaded model */
+    AGENT_TROUBLE, /* an error of the agent or its model */
 };
 typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text);
 
 enum { AGENT_COUNTED = 16 };
 
-/* What an agent's output said so far. */
+/* What we know from an agent's output so far. */
 struct agent_report {
     agent_saying_fn *saying; /* or NULL */
     void *saying_ctx;
-    struct buf said; /* last */
+    struct buf said; /* the last message */
     struct buf session, model, action;
-    struct buf text;                 /* its last words */
-    uint64_t counted[AGENT_COUNTED]; /* the last messages whose tokens were added */
+    struct buf text;                 /* its last text */
+    uint64_t counted[AGENT_COUNTED]; /* hashes of the last messages whose tokens we have added */
     size_t counts;
-    struct agent_use before;        /* of a session that is counted from its beginning */
-    struct buf partial;             /* words that come in pieces, so far */
-    int64_t tokens_in, tokens_out;  /* without what is cached: */
+    struct agent_use
+        before;         /* usage of the session before this agent, if the engine reports totals */
+    struct buf partial; /* text that arrives in pieces, so far */
+    int64_t tokens_in, tokens_out;  /* without cached tokens: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
-    struct tool_calls tools;        /* that it uses just now */
-    struct buf question;            /* that it waits for a person to answer; "": it does not */
-    int64_t again;                  /* when it tries again what it waits for: monotonic ms; or 0 */
-    int64_t waits;                  /* since when it waits for its model: monotonic ms; or 0 ... */
-    bool waits_on;                  /* ... until it says otherwise, which can be hours */
-    int helpers;                    /* agents that it has begun itself ... */
-    struct buf helper_names;        /* ... where they have names */
-    int denials;                    /* of tools that it wanted to use ... */
-    struct buf denied;              /* ... the last one */
-    bool finished;                  /* it said that it is done ... */
-    bool ok;                        /* ... and well */
-    bool recovered;                 /* it named a failure, continued, and may still exit with 1 */
-    bool failed;                    /* it named a failure: */
+    struct tool_calls tools;        /* tools that are running */
+    struct buf question;            /* question for whose answer it waits; "": none */
+    int64_t again;                  /* when it will retry: monotonic ms; or 0 */
+    int64_t waits; /* since when it waits for its model: monotonic ms; 0: it does not ... */
+    bool waits_on; /* ... and it waits until it reports otherwise, which can be hours later */
+    int helpers;   /* number of agents that it has started itself ... */
+    struct buf helper_names; /* ... and their names, if they have any */
+    int denials;             /* number of tool calls that were denied ... */
+    struct buf denied;       /* ... and the last of these tools */
+    bool finished;           /* it reported that it is done ... */
+    bool ok;                 /* ... and successfully */
+    bool recovered;          /* it reported a failure but continued; its exit code may still be 1 */
+    bool failed;             /* it reported a failure: */
     enum failure failure;
     struct buf reason;
-    int64_t reset; /* of a limit: ms since 1970; 0: not said */
-    bool changed;  /* since someone looked: for the front ends */
-    bool speaks;   /* it has said or done something: its model answers */
+    int64_t reset; /* end of a limit: ms since 1970; 0: not reported */
+    bool changed;  /* something changed since a front end last looked */
+    bool speaks;   /* it has said or done something, so its model answers */
 };
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
@@ -172,11 +176,11 @@ struct agent_report {
     }
 void agent_report_done(struct agent_report *report);
 
-/* What an engine's output means; NULL: nothing that it says is understood. */
+/* The reader of an engine's output; NULL: we do not understand its output. */
 const struct dialect *agent_dialect(enum engine engine);
 
-/* Why an agent that ended did not do what it was asked: by its report, exit code, signal, and the
- * words on its standard error. False where there is no failure. */
+/* Classifies the end of an agent by its report, exit code, signal, and standard error. False if it
+ * did not fail. */
 bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
                   const char *err_text, enum failure *ret_failure, struct buf *ret_reason);
 

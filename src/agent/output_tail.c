@@ -15,7 +15,7 @@ void output_tail_open(struct output_tail *tail, const char *path, const struct d
     tail->fd = -1;
     if (dialect)
         (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &tail->fd,
-                        NULL); /* it says nothing */
+                        NULL); /* a missing file has no lines */
     dialect_reader_init(&tail->reader, dialect, report);
 }
 
@@ -56,7 +56,7 @@ void agent_errors_open(struct agent_errors *errors, const char *path, enum engin
         errors->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-static void take_bytes(struct agent_errors *e, const char *bytes, size_t n)
+static void read_bytes(struct agent_errors *e, const char *bytes, size_t n)
 {
     for (size_t at = 0; at < n;) {
         const char *lf = memchr(bytes + at, '\n', n - at);
@@ -80,7 +80,7 @@ void agent_errors_read(struct agent_errors *errors)
     do {
         n = read(errors->fd, bytes, sizeof(bytes));
         if (n > 0)
-            take_bytes(errors, bytes, (size_t)n);
+            read_bytes(errors, bytes, (size_t)n);
     } while (n > 0 || (n < 0 && errno == EINTR));
 }
 

@@ -59,7 +59,7 @@ make_database() {
     [[ $(task_report a '"\(.tokens_in) \(.tokens_out) \(.usd * 10000 | round)"') == '300 60 18' ]] || fail "$(task_report a .)"
     assert_failed shell no_change 'was not allowed to use bash (1 time denied)'
     assert_failed key auth 401
-    assert_failed who setup 'it did not work as the agent that the plan names'
+    assert_failed who setup 'opencode did not use the agent that the plan names'
     assert_failed refused refused
     assert_failed idle idle
     assert_clean 'refs/anabranch/salvage/*/who/*'

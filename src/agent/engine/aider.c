@@ -3,12 +3,12 @@
 
 #include <signal.h>
 
-/* By its documentation; it was never run by us. It speaks plain text, has no sandbox, and asks for
- * each command that it would run, which it is not told to be allowed.
+/* We follow aider's documentation and have never run it. Its output is plain text, it has no
+ * sandbox, and it asks before it runs a command; we do not allow any.
  *
- * What it would write into its folder for itself would be taken for work: histories are of no
- * importance, the map of the repository has its cache there and is left out, and so are the lines
- * that it adds to .gitignore. What it changed we commit. */
+ * Files that it writes into its folder for itself would count as the agent's work. So we turn them
+ * off: histories, which nobody needs, the repository map, which has a cache there, and lines that
+ * it adds to .gitignore. We commit its changes ourselves. */
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
 {
@@ -74,7 +74,7 @@ const struct engine_def engine_aider = {
     .program = "aider",
     .build = build,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_TOOLS_MS,
+    .idle_ms = ENGINE_IDLE_TOOLS_MS,
     .no_persona = true,
     .untested = true,
     .takes_effort = true,

@@ -11,7 +11,8 @@ static void add_permissions(const struct task *task, struct agent_call *call)
         strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
     } else if (task->permissions == PERMISSIONS_FULL) {
         strv_push(&call->argv, "--dangerously-skip-permissions");
-        if (geteuid() == 0) /* it refuses as root unless told that it is in a sandbox */
+        if (geteuid() ==
+            0) /* claude refuses to run as root unless it believes that it is in a sandbox */
             strv_push(&call->env, "IS_SANDBOX=1");
     } else {
         strv_pushl(&call->argv, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(git *)",
@@ -30,9 +31,9 @@ static void add_options(const struct task *task, struct agent_call *call)
     engine_args_push(task, &call->argv);
 }
 
-/* By itself it tries ten times, for three minutes, also with a key that nobody knows. Waiting is
- * for us, who hold no worker then and show it. */
-static void bound_retries(struct agent_call *call)
+/* By default claude retries ten times within three minutes, even with an invalid key. We limit
+ * this, because we wait without keeping a worker busy, and show it. */
+static void limit_retries(struct agent_call *call)
 {
     static const char name[] = "CLAUDE_CODE_MAX_RETRIES";
     if (!env_has(&call->env, name))
@@ -51,13 +52,14 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
         strv_pushl(&call->argv, "--model", task->model, NULL);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
-    if (ctx->usd >= 0) { /* it looks after each answer; so do we, at what it then tells */
+    if (ctx->usd >= 0) { /* claude checks the budget after each answer; we check it too, with the
+                            usage that it reports then */
         strv_push(&call->argv, "--max-budget-usd");
         strv_pushf(&call->argv, "%.4f", ctx->usd);
     }
     add_options(task, call);
     add_permissions(task, call);
-    bound_retries(call);
+    limit_retries(call);
     return 0;
 }
 
@@ -110,14 +112,14 @@ static const char *const account[] = {"ANTHROPIC_API_KEY",  "ANTHROPIC_AUTH_TOKE
 static const char *const keys[] = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
                                    "CLAUDE_CODE_OAUTH_TOKEN", NULL};
 
-/* What its tools have started lives in sessions of its own: only SIGINT ends that as well. */
+/* Its tools start processes in sessions of their own: only SIGINT ends these too. */
 const struct engine_def engine_claude = {
     .program = "claude",
     .build = build,
     .dialect = &dialect_claude,
     .interrupt_signal = SIGINT,
-    .idle = ENGINE_IDLE_MS,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_MS,
+    .resumes = true,
     .takes_effort = true,
     .takes_turns = true,
     .denied = denied,

@@ -25,9 +25,10 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* In its sandbox only the folder that it works in can be written, so that git could not commit in a
- * linked worktree. Of the repository it gets what a commit writes; a parent of these does not help,
- * since it keeps the folder of the worktree from being written unless that is named itself. */
+/* In its sandbox codex can write only to the folder in which it works, so git could not commit in
+ * a linked worktree. We also permit the folders of the repository to which a commit writes.
+ * Permitting their parent is not enough: codex protects the worktree's administrative folder
+ * unless we name it. */
 static void add_repository(const struct agent_context *ctx, struct agent_call *call)
 {
     static const char *const written[] = {"objects", "refs", "logs", "reftable"};
@@ -53,9 +54,9 @@ static void add_permissions(const struct task *task, const struct agent_context 
     }
 }
 
-/* It ends at once without its folder, which would look like something that goes away by itself. Nor
- * may that be inside of TMPDIR, or no command works and nothing is said: ours, of one attempt,
- * never is around it. */
+/* Without its home folder codex ends at once, which would look like a passing failure. If the
+ * folder were inside TMPDIR, no command would work and codex would report nothing; our TMPDIR,
+ * made for one attempt, never contains it. */
 static int check_home(const struct agent_call *call, struct err *err)
 {
     static const char name[] = "CODEX_HOME=";
@@ -67,7 +68,7 @@ static int check_home(const struct agent_call *call, struct err *err)
     return 0;
 }
 
-/* What is for the command as a whole goes in front of `resume`, which does not know all of it. */
+/* Options of the whole command go before `resume`, which does not accept all of them. */
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
 {
@@ -86,7 +87,7 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     }
     engine_args_push(task, &call->argv);
     add_permissions(task, ctx, call);
-    if (!ctx->common) /* it may be outside of any repository, where it refuses to work */
+    if (!ctx->common) /* it may be outside of any repository, where codex refuses to work */
         strv_push(&call->argv, "--skip-git-repo-check");
     if (ctx->session)
         strv_pushl(&call->argv, "resume", ctx->session, NULL);
@@ -98,7 +99,7 @@ static const char *const account[] = {"CODEX_HOME", "CODEX_API_KEY", "OPENAI_API
 
 static const char *const keys[] = {"CODEX_API_KEY", "OPENAI_API_KEY", NULL};
 
-/* In `permissions: edit` a plan may open the network of the sandbox, or another folder. */
+/* With `permissions: edit` a plan may open the sandbox's network or another folder. */
 static const struct denied_option denied[] = {
     {"--json", NULL},
     {"--experimental-json", NULL},
@@ -140,21 +141,21 @@ static const struct denied_option denied[] = {
     {0},
 };
 
-static const char *const chatter[] = {"WARN codex_core::responses_retry",
-                                      "INFO codex_otel.trace_safe", NULL};
+static const char *const log_marks[] = {"WARN codex_core::responses_retry",
+                                        "INFO codex_otel.trace_safe", NULL};
 
-/* Its tools are in sessions of their own, and end with it whatever ends it. */
+/* Its tools run in sessions of their own and end with it, however it ends. */
 const struct engine_def engine_codex = {
     .program = "codex",
     .build = build,
     .dialect = &dialect_codex,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_MS,
-    .counts_session = true,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_MS,
+    .usage_is_cumulative = true,
+    .resumes = true,
     .takes_effort = true,
-    .hear = dialect_codex_hear,
-    .chatter = chatter,
+    .read_stderr = dialect_codex_hear,
+    .log_marks = log_marks,
     .denied = denied,
     .no_persona = true,
     .account = account,

@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* "{prompt_file}" in a word stands for the file's path. */
+/* Replaces "{prompt_file}" in a word by the file's path. */
 static void push_template(struct strv *argv, const char *word, const char *prompt_file)
 {
     static const char place[] = "{prompt_file}";

@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-/* The script of npm waits for the program without hearing a signal. */
+/* npm's script does not pass signals on to the program. */
 static char *find_program(const char *command)
 {
     const struct launcher_machine *m = launcher_machine();
@@ -17,8 +17,9 @@ static char *find_program(const char *command)
     return found ? found : mem_str(command);
 }
 
-/* What is not allowed is asked for, and denied at once where nobody can answer; looking around is
- * allowed always. These options take as many words as follow, so each has its own behind a '='. */
+/* copilot asks for anything that is not allowed, and that fails at once because nobody answers;
+ * reading is always allowed. Each option takes all words that follow, so we write each value after
+ * a '='. */
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
@@ -30,8 +31,9 @@ static void add_permissions(const struct task *task, struct agent_call *call)
                    "--allow-tool=shell(make:*)", NULL);
 }
 
-/* Its events do not tell what it uses; its spans do, see dialect_copilot_hear(). Nothing of them is
- * sent anywhere. A user who has them sent keeps that. */
+/* Its events do not report its usage, but its spans do; see dialect_copilot_hear(). We write them
+ * to standard error only, and send them nowhere. If the user has configured an exporter, we leave
+ * that alone. */
 static void add_spans(struct agent_call *call)
 {
     static const char *const own[] = {"COPILOT_OTEL_FILE_EXPORTER_PATH", "COPILOT_OTEL_ENABLED",
@@ -44,7 +46,7 @@ static void add_spans(struct agent_call *call)
     env_set(&call->env, own[0], "/dev/stderr");
 }
 
-/* Without -p it takes its prompt from its input, where that is no terminal. */
+/* Without -p copilot reads the prompt from its input if that is not a terminal. */
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
 {
@@ -113,19 +115,19 @@ static const char *const account[] = {
 static const char *const keys[] = {"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GH_TOKEN",
                                    "GITHUB_TOKEN", NULL};
 
-static const char *const chatter[] = {"{\"type\":\"span\",", "{\"type\":\"metric\",", NULL};
+static const char *const log_marks[] = {"{\"type\":\"span\",", "{\"type\":\"metric\",", NULL};
 
-/* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
+/* On SIGTERM it ends its tools and reports the end; on SIGINT it fails while it ends. */
 const struct engine_def engine_copilot = {
     .program = "copilot",
     .build = build,
     .dialect = &dialect_copilot,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_MS,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_MS,
+    .resumes = true,
     .takes_effort = true,
-    .hear = dialect_copilot_hear,
-    .chatter = chatter,
+    .read_stderr = dialect_copilot_hear,
+    .log_marks = log_marks,
     .denied = denied,
     .account = account,
     .keys = keys,

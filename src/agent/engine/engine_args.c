@@ -4,14 +4,14 @@
 #include <string.h>
 #include <strings.h>
 
-/* A name ends where a value may begin; some parsers read "--a.b" as a part of "--a". */
+/* A name ends where a value may begin; some parsers read "--a.b" as part "b" of "--a". */
 static size_t name_len(const char *s)
 {
     return strcspn(s, "=.");
 }
 
-/* Some parsers read "--approvalMode" as "--approval-mode", and "--y" as "-y". Of a single letter
- * its case counts. */
+/* Some parsers read "--approvalMode" as "--approval-mode", and "--y" as "-y". Single letters are
+ * case-sensitive. */
 static bool same_name(const char *arg, const char *name, bool abbreviates)
 {
     const char *a = arg + strspn(arg, "-"), *b = name + strspn(name, "-");
@@ -29,16 +29,16 @@ static bool same_name(const char *arg, const char *name, bool abbreviates)
     }
 }
 
-/* Whether a value such as `sandbox_mode="x"` or `sandbox_mode.a=1` sets that. */
-static bool sets(const char *value, const char *setting)
+/* True if a value such as `sandbox_mode="x"` or `sandbox_mode.a=1` sets the setting. */
+static bool sets_setting(const char *value, const char *setting)
 {
     value += strspn(value, " \t\"'");
     size_t len = strlen(setting);
     return strncmp(value, setting, len) == 0 && strchr("=. \t\"'", value[len]);
 }
 
-/* The value of an option: behind its '=', or the next word. */
-static const char *value_of(const struct node *item)
+/* The value of an option: the text after its '=', or the next word. */
+static const char *find_value(const struct node *item)
 {
     const char *equals = strchr(item->text, '=');
     if (equals)
@@ -52,7 +52,7 @@ static const struct denied_option *find_in(const struct denied_option *list, con
     bool reads = t->read_only || t->permissions == PERMISSIONS_READ;
     for (const struct denied_option *d = list; d && d->name; d++) {
         if (same_name(item->text, d->name, abbreviates) && (reads || !d->reading) &&
-            (!d->setting || sets(value_of(item), d->setting)))
+            (!d->setting || sets_setting(find_value(item), d->setting)))
             return d;
     }
     return NULL;
@@ -62,25 +62,25 @@ static const struct denied_option *find_denied(const struct task *t, const struc
                                                const struct engine_args_rules *rules)
 {
     const struct denied_option *found = find_in(rules->denied, t, item, rules->abbreviates);
-    return found ? found : find_in(rules->denied_too, t, item, rules->abbreviates);
+    return found ? found : find_in(rules->shared_denied, t, item, rules->abbreviates);
 }
 
-static void tell_denied(const struct node *item, const struct denied_option *d,
-                        const struct engine_args_rules *rules, struct problems *ps)
+static void add_denied_error(const struct node *item, const struct denied_option *d,
+                             const struct engine_args_rules *rules, struct problems *ps)
 {
     int len = (int)(strspn(item->text, "-") + name_len(item->text + strspn(item->text, "-")));
     if (d->setting)
-        problem_error(ps, RULE_COMBINATION, item, "'%.*s %s' is not for a plan to say to %s", len,
+        problem_error(ps, RULE_COMBINATION, item, "a plan must not pass '%.*s %s' to %s", len,
                       item->text, d->setting, rules->engine);
     else
-        problem_error(ps, RULE_COMBINATION, item, "'%.*s' is not for a plan to say to %s", len,
+        problem_error(ps, RULE_COMBINATION, item, "a plan must not pass '%.*s' to %s", len,
                       item->text, rules->engine);
     if (d->reading)
-        problem_hint(ps, "the task may only read: 'permissions' is for that");
+        problem_hint(ps, "the task may only read: use 'permissions' instead");
     else if (d->instead)
-        problem_hint(ps, "the key '%s' is for that", d->instead);
+        problem_hint(ps, "use the key '%s' instead", d->instead);
     else
-        problem_hint(ps, "anabranch sees to that itself");
+        problem_hint(ps, "anabranch sets this itself");
 }
 
 static bool is_joined(const char *s)
@@ -88,26 +88,26 @@ static bool is_joined(const char *s)
     return s[0] == '-' && isalpha((unsigned char)s[1]) && s[2];
 }
 
-/* What is no option may be the value of the one before it, or a part of the prompt: only of the
- * first word that can be told. */
+/* A word that is not an option may be the value of the option before it, or part of the prompt;
+ * only for the first word can we tell. */
 static void check_arg(const struct task *t, const struct node *item,
                       const struct engine_args_rules *rules, struct problems *ps)
 {
     const struct denied_option *denied = NULL;
     if (strcmp(item->text, "--") == 0 || strcmp(item->text, "-") == 0) {
-        problem_error(ps, RULE_COMBINATION, item, "what follows '%s' would be the prompt",
+        problem_error(ps, RULE_COMBINATION, item, "everything after '%s' would be the prompt",
                       item->text);
-        problem_hint(ps, "the key 'prompt' is for that");
+        problem_hint(ps, "use the key 'prompt' instead");
     } else if (*item->text != '-') {
         if (item->index > 0)
             return;
-        problem_error(ps, RULE_COMBINATION, item, "'%.100s' is no option", item->text);
-        problem_hint(ps, "an option begins with '-'; what the agent is told is in 'prompt'");
+        problem_error(ps, RULE_COMBINATION, item, "'%.100s' is not an option", item->text);
+        problem_hint(ps, "an option begins with '-'; put instructions into 'prompt'");
     } else if (is_joined(item->text)) {
-        problem_error(ps, RULE_COMBINATION, item, "'%.100s' is several words in one", item->text);
-        problem_hint(ps, "write each option, and its value, as an entry of its own");
+        problem_error(ps, RULE_COMBINATION, item, "'%.100s' combines several words", item->text);
+        problem_hint(ps, "write each option and each value as an entry of its own");
     } else if ((denied = find_denied(t, item, rules))) {
-        tell_denied(item, denied, rules, ps);
+        add_denied_error(item, denied, rules, ps);
     }
 }
 
@@ -118,8 +118,9 @@ void engine_args_check(const struct task *t, const struct engine_args_rules *rul
     if (!t->engine_args.n || !list)
         return;
     if (!rules->denied) {
-        problem_error(ps, RULE_COMBINATION, list, "%s takes no 'engine_args'", rules->engine);
-        problem_hint(ps, "'command' has all of its words");
+        problem_error(ps, RULE_COMBINATION, list, "%s does not support 'engine_args'",
+                      rules->engine);
+        problem_hint(ps, "put all arguments into 'command'");
         return;
     }
     node_each (item, list) {

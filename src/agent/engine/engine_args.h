@@ -1,8 +1,7 @@
 /*
- * What a plan may tell an engine beyond what all engines have in common: `effort`, `max_turns`, and
- * options of its own, `engine_args`. Each engine's definition says what it takes, and which options
- * a plan may not give it, since they would change what we rely on: its output, its session, what it
- * is permitted, where it works.
+ * Options that a plan may set for an engine: `effort`, `max_turns`, and options of the engine's
+ * own, `engine_args`. Each engine's definition says which it supports, and denies options that
+ * would change what we rely on: its output, its session, its permissions, its folder.
  */
 #ifndef AGENT_ENGINE_ENGINE_ARGS_H
 #define AGENT_ENGINE_ENGINE_ARGS_H
@@ -13,23 +12,23 @@
 
 #include <stdbool.h>
 
-/* An option that may not be among the arguments. */
+/* An option that `engine_args` must not contain. */
 struct denied_option {
     const char *name;    /* "--resume" or "-r"; NULL at the end of a list */
-    const char *instead; /* the plan's key for it; NULL: it is ours alone */
-    const char *setting; /* denied only where its value sets this; NULL: whatever its value is */
-    bool reading;        /* denied only where the task may only read: it would permit more */
+    const char *instead; /* the plan's key for it; NULL: only we may set it */
+    const char *setting; /* denied only if its value sets this; NULL: always */
+    bool reading;        /* denied only if the task may only read: it would permit more */
 };
 
-/* How an engine reads its arguments, and what of them is not the plan's. */
+/* How an engine reads its arguments, and which are denied. */
 struct engine_args_rules {
-    const char *engine;                     /* its word */
-    const struct denied_option *denied;     /* NULL: it takes no arguments */
-    const struct denied_option *denied_too; /* or NULL */
-    bool abbreviates;                       /* "--mess" is "--message" to it */
+    const char *engine;                        /* its name */
+    const struct denied_option *denied;        /* NULL: it supports no `engine_args` */
+    const struct denied_option *shared_denied; /* or NULL */
+    bool abbreviates;                          /* it accepts "--mess" for "--message" */
 };
 
-/* Adds an error for each argument of the task's that is denied. */
+/* Adds an error for each denied argument of the task. */
 void engine_args_check(const struct task *t, const struct engine_args_rules *rules,
                        struct problems *ps);
 

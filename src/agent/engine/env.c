@@ -38,7 +38,7 @@ int env_set_planned(struct strv *env, const struct env_var *var, struct err *err
 {
     const char *value = var->from ? getenv(var->from) : var->value;
     if (!value)
-        return err_set(err, ERR_INPUT, "the variable '%s', for '%s', is not set", var->from,
+        return err_set(err, ERR_INPUT, "the variable '%s', needed for '%s', is not set", var->from,
                        var->name);
     env_set(env, var->name, "%s", value);
     return 0;

@@ -6,8 +6,8 @@
 
 #include <signal.h>
 
-/* Without a terminal, tools that would have to be asked for are not there: "default" has those that
- * read, "auto_edit" those that write files as well, "yolo" also commands. */
+/* Without a terminal gemini removes all tools that would need approval: "default" keeps those that
+ * read, "auto_edit" also those that write files, "yolo" also commands. */
 static const char *approval_mode(const struct task *task)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
@@ -26,7 +26,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
-    /* It would start itself again, and then the process that we know ignores signals. */
+    /* Otherwise it restarts itself in a child process, and the process that we know ignores
+     * signals. */
     env_set(&call->env, "GEMINI_CLI_NO_RELAUNCH", "true");
     return 0;
 }
@@ -41,7 +42,7 @@ bool engine_gemini_fatal(int exit_code, enum failure *ret_failure)
         {42, FAILURE_SETUP},   /* no prompt, or no such session */
         {44, FAILURE_SETUP},   /* its sandbox */
         {52, FAILURE_SETUP},   /* its settings */
-        {53, FAILURE_TIMEOUT}, /* its turns are used up */
+        {53, FAILURE_TIMEOUT}, /* no turns left */
         {55, FAILURE_SETUP},   /* a folder that it does not trust */
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
@@ -53,9 +54,9 @@ bool engine_gemini_fatal(int exit_code, enum failure *ret_failure)
     return false;
 }
 
-/* The status of the model's answer is its exit code, as far as that fits into one. */
-static bool judge(int exit_code, const char *err_text, enum failure *ret_failure,
-                  struct buf *ret_reason)
+/* Its exit code is the HTTP status of the model's answer, modulo 256. */
+static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_failure,
+                       struct buf *ret_reason)
 {
     static const int statuses[] = {400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504};
     (void)err_text;
@@ -71,7 +72,7 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return false;
 }
 
-/* In its own sandbox it would be in a container, out of the guard's reach. */
+/* Its own sandbox is a container, in which our guard could not reach it. */
 const struct denied_option engine_gemini_denied[] = {
     {"-o", NULL},
     {"--output-format", NULL},
@@ -125,12 +126,12 @@ const struct engine_def engine_gemini = {
     .build = build,
     .dialect = &dialect_gemini,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_MS,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_MS,
+    .resumes = true,
     .denied = denied,
-    .denied_too = engine_gemini_denied,
+    .shared_denied = engine_gemini_denied,
     .no_persona = true,
-    .judge = judge,
+    .judge_exit = judge_exit,
     .account = account,
     .keys = keys,
 };

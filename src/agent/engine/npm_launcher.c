@@ -38,7 +38,7 @@ static bool ends_in(const char *path, const char *end)
     return len > n && path[len - n - 1] == '/' && strcmp(path + len - n, end) == 0;
 }
 
-/* Of "@scope/package/file": "@scope/package". */
+/* The length of "@scope/package" in "@scope/package/file". */
 static size_t package_len(const char *script)
 {
     const char *name = strchr(script, '/');
@@ -51,7 +51,8 @@ char *launcher_native(const char *command, const char *script, const char *nativ
     autofree char *real = found ? realpath(found, NULL) : NULL;
     if (!real || !ends_in(real, script))
         return NULL;
-    int packages = (int)(strlen(real) - strlen(script)); /* their folder, with its slash */
+    int packages =
+        (int)(strlen(real) - strlen(script)); /* length of the packages' folder with its slash */
     autofree char *beside = mem_printf("%.*s%s", packages, real, native);
     if (access(beside, X_OK) == 0)
         return steal_ptr(beside);

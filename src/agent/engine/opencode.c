@@ -5,18 +5,18 @@
 #include <signal.h>
 #include <string.h>
 
-/* A tool that is denied as a whole is not offered to the model. A path outside its folder it would
- * ask for, reject itself, and end without a word, with exit code 0: one that is denied it is told
- * of, and continues. */
+/* The model never sees a tool that is denied as a whole. For a path outside its folder opencode
+ * would ask, reject the request itself, and stop without a message and with exit code 0. If such
+ * paths are denied it tells the model, and continues. */
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
     static const char reads[] = "{\"external_directory\":\"deny\",\"edit\":\"deny\","
                                 "\"bash\":\"deny\"}";
     static const char edits[] = "{\"external_directory\":\"deny\",\"bash\":{\"*\":\"deny\","
                                 "\"git *\":\"allow\",\"make *\":\"allow\"}}";
-    bool looks = task->read_only || task->permissions == PERMISSIONS_READ;
-    if (looks || task->permissions != PERMISSIONS_FULL)
-        env_set(&call->env, "OPENCODE_PERMISSION", "%s", looks ? reads : edits);
+    bool only_reads = task->read_only || task->permissions == PERMISSIONS_READ;
+    if (only_reads || task->permissions != PERMISSIONS_FULL)
+        env_set(&call->env, "OPENCODE_PERMISSION", "%s", only_reads ? reads : edits);
     else
         strv_push(&call->argv, "--auto");
 }
@@ -38,17 +38,17 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     return 0;
 }
 
-/* An agent that it does not know, it only warns of, and works as another. */
-static bool judge(int exit_code, const char *err_text, enum failure *ret_failure,
-                  struct buf *ret_reason)
+/* If opencode does not know the agent it only prints a warning and uses another one. */
+static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_failure,
+                       struct buf *ret_reason)
 {
     (void)exit_code;
-    const char *said = strstr(err_text, "Falling back to default agent");
-    if (!said)
+    if (!strstr(err_text, "Falling back to default agent"))
         return false;
     *ret_failure = FAILURE_SETUP;
-    buf_addstr(ret_reason, "it did not work as the agent that the plan names: opencode has no such "
-                           "one, or only as a helper");
+    buf_addstr(ret_reason,
+               "opencode did not use the agent that the plan names: it has none of that "
+               "name, or only as a subagent");
     return true;
 }
 
@@ -90,21 +90,21 @@ static const char *const keys[] = {"OPENCODE_API_KEY",   "OPENCODE_SERVER_PASSWO
                                    "ANTHROPIC_API_KEY",  "OPENAI_API_KEY",
                                    "OPENROUTER_API_KEY", NULL};
 
-static const char *const chatter[] = {" level=INFO ", " level=WARN ", " level=ERROR ", NULL};
+static const char *const log_marks[] = {" level=INFO ", " level=WARN ", " level=ERROR ", NULL};
 
 const struct engine_def engine_opencode = {
     .program = "opencode",
     .build = build,
     .dialect = &dialect_opencode,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_TOOLS_MS,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_TOOLS_MS,
+    .resumes = true,
     .denied = denied,
-    .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
-    .judge = judge,
+    .temp_suffix = "-00000000.so", /* a library of some megabytes that it unpacks each time */
+    .judge_exit = judge_exit,
     .ends_early = true,
-    .hear = dialect_opencode_hear,
-    .chatter = chatter,
+    .read_stderr = dialect_opencode_hear,
+    .log_marks = log_marks,
     .account = account,
     .keys = keys,
 };

@@ -11,11 +11,11 @@ static const char *approval_mode(const struct task *task)
     return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto-edit";
 }
 
-/* An '@' in a prompt is a file for it, and it puts a blank in front. */
+/* qwen reads an '@' in a prompt as a file name and inserts a blank before it. */
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
 {
-    /* It then says what it waits for; else it waits as long, and is silent. */
+    /* With this variable qwen reports why it waits; without it, it waits as long in silence. */
     static const char unattended[] = "QWEN_CODE_UNATTENDED_RETRY";
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "qwen", "-o", "stream-json", "--approval-mode",
@@ -29,21 +29,22 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
-    env_set(&call->env, "QWEN_CODE_NO_RELAUNCH", "true"); /* see gemini, which it comes from */
+    env_set(&call->env, "QWEN_CODE_NO_RELAUNCH",
+            "true"); /* see gemini.c: qwen is derived from gemini */
     if (!env_has(&call->env, unattended))
         env_set(&call->env, unattended, "true");
     return 0;
 }
 
-static bool judge(int exit_code, const char *err_text, enum failure *ret_failure,
-                  struct buf *ret_reason)
+static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_failure,
+                       struct buf *ret_reason)
 {
     (void)err_text;
     (void)ret_reason;
     return engine_gemini_fatal(exit_code, ret_failure);
 }
 
-/* A key among its arguments could be seen by everyone on the machine. */
+/* Everyone on the machine could see a key among its arguments. */
 static const struct denied_option denied[] = {
     {"-c", NULL},
     {"--continue", NULL},
@@ -67,23 +68,23 @@ static const char *const account[] = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "DASH
 
 static const char *const keys[] = {"OPENAI_API_KEY", "DASHSCOPE_API_KEY", NULL};
 
-static const char *const chatter[] = {"[qwen-code] Waiting for API capacity", NULL};
+static const char *const log_marks[] = {"[qwen-code] Waiting for API capacity", NULL};
 
 const struct engine_def engine_qwen = {
     .program = "qwen",
     .build = build,
     .dialect = &dialect_qwen,
     .interrupt_signal = SIGTERM,
-    .idle = ENGINE_IDLE_MS,
-    .counts_session = true,
-    .continues = true,
+    .idle_ms = ENGINE_IDLE_MS,
+    .usage_is_cumulative = true,
+    .resumes = true,
     .takes_turns = true,
     .denied = denied,
-    .denied_too = engine_gemini_denied,
+    .shared_denied = engine_gemini_denied,
     .no_persona = true,
-    .judge = judge,
-    .hear = dialect_qwen_hear,
-    .chatter = chatter,
+    .judge_exit = judge_exit,
+    .read_stderr = dialect_qwen_hear,
+    .log_marks = log_marks,
     .account = account,
     .keys = keys,
 };

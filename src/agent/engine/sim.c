@@ -15,15 +15,15 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
 
 static const char *const account[] = {"SIM_ACCOUNT", NULL};
 
-/* It stands in for every other, and does as its script says, whatever else it is told. */
+/* It replaces any other engine and follows only its script, so it accepts every option. */
 static const struct denied_option denied[] = {{0}};
 
 const struct engine_def engine_sim = {
     .build = build,
     .dialect = &dialect_sim,
     .interrupt_signal = SIGTERM,
-    .continues_limited = true,
-    .continues_ended = true,
+    .resumes_limited = true,
+    .resumes_ended = true,
     .takes_effort = true,
     .takes_turns = true,
     .denied = denied,

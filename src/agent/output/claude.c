@@ -1,6 +1,6 @@
 /*
  * Claude Code's stream-json. A result may say "success" and be an error, may not be the last line,
- * and may be missing where the exit code is 0: see agent_failed().
+ * and may be missing although the exit code is 0: see agent_failed().
  */
 #include "agent/output/dialect.h"
 #include "base/mem.h"
@@ -13,13 +13,13 @@ enum {
     SUBTYPE,
     SESSION,
     MODEL,
-    ATTEMPT, /* at reaching the model ... */
+    ATTEMPT, /* attempts to reach the model ... */
     ATTEMPTS,
-    DELAY, /* ms until the next */
-    WHY,   /* ... the last one failed */
-    TASK,  /* what kind of it was begun beside the main one ... */
+    DELAY, /* ... ms until the next one ... */
+    WHY,   /* ... why the last one failed */
+    TASK,  /* kind of a task that was started beside the main one ... */
     TASK_NAME,
-    TASK_CALL, /* ... by which use of a tool */
+    TASK_CALL, /* ... id of the tool call that started it */
     IS_ERROR,
     STATUS,
     STOP_REASON,
@@ -31,11 +31,11 @@ enum {
     CACHE_READ,
     CACHE_MADE,
     COST,
-    MODEL_IN, /* of each model, over all turns and helpers */
+    MODEL_IN, /* of each model, for all turns and helpers */
     MODEL_OUT,
     MODEL_READ,
     MODEL_MADE,
-    MESSAGE, /* one that the model sent, in a line for each of its blocks */
+    MESSAGE, /* id of a message of the model, which has a line for each of its blocks */
     MESSAGE_IN,
     MESSAGE_OUT,
     MESSAGE_READ,
@@ -43,13 +43,13 @@ enum {
     BLOCK,
     BLOCK_TYPE,
     BLOCK_TEXT,
-    CALL, /* the id of a use of a tool ... */
+    CALL, /* id of a tool call ... */
     TOOL,
-    TARGET,      /* what a tool is used on ... */
-    DESCRIPTION, /* ... where nothing else says it */
-    ANSWERED,    /* ... and the one that an answer is of */
+    TARGET,      /* target of a tool ... */
+    DESCRIPTION, /* ... if there is no target */
+    ANSWERED,    /* ... id of the tool call that this answers */
     TOOL_FAILED,
-    ANSWER, /* a string, or several with a type each */
+    ANSWER, /* a string, or several parts with types */
 };
 
 static const struct json_field fields[] = {
@@ -60,7 +60,7 @@ static const struct json_field fields[] = {
     {"attempt", ATTEMPT},
     {"max_retries", ATTEMPTS},
     {"retry_delay_ms", DELAY},
-    {"data.delayMs", DELAY}, /* these three are qwen's */
+    {"data.delayMs", DELAY}, /* only qwen has these three */
     {"data.attempt", ATTEMPT},
     {"data.maxRetries", ATTEMPTS},
     {"error", WHY},
@@ -72,7 +72,7 @@ static const struct json_field fields[] = {
     {"stop_reason", STOP_REASON},
     {"result", RESULT},
     {"errors[]", ERROR},
-    {"error.message", ERROR}, /* qwen alone */
+    {"error.message", ERROR}, /* only qwen */
     {"permission_denials[].tool_name", DENIED},
     {"usage.input_tokens", TOKENS_IN},
     {"usage.output_tokens", TOKENS_OUT},
@@ -106,8 +106,8 @@ static const struct json_field fields[] = {
     {"message.content[].content[].text", ANSWER},
 };
 
-/* A block of what the model said, or of what it was answered. */
-static void take_block(struct agent_report *r, const struct dialect_line *l)
+/* Reads a block of the model's message, or of the answer to it. */
+static void read_block(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, BLOCK_TYPE, "text")) {
         if (dialect_is(l, TYPE, "assistant"))
@@ -122,7 +122,7 @@ static void take_block(struct agent_report *r, const struct dialect_line *l)
     }
 }
 
-static enum failure failure_of(const struct dialect_line *l, const char *reason)
+static enum failure classify_failure(const struct dialect_line *l, const char *reason)
 {
     enum failure failure = cause_of(dialect_int(l, STATUS, 0), reason);
     if (failure != FAILURE_TRANSIENT)
@@ -135,19 +135,19 @@ static enum failure failure_of(const struct dialect_line *l, const char *reason)
                                                                   : FAILURE_TRANSIENT;
 }
 
-static const char *reason_of(const struct dialect_line *l)
+static const char *find_reason(const struct dialect_line *l)
 {
-    static const int said[] = {RESULT, ERROR, SUBTYPE};
-    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
-        if (*dialect_text(l, said[i]))
-            return dialect_text(l, said[i]);
+    static const int reason_fields[] = {RESULT, ERROR, SUBTYPE};
+    for (size_t i = 0; i < ARRAY_LEN(reason_fields); i++) {
+        if (*dialect_text(l, reason_fields[i]))
+            return dialect_text(l, reason_fields[i]);
     }
     return "error";
 }
 
-/* Its usage is of the last turn, and of the main agent alone; that by models, as its costs, is of
- * all that the process had from them. */
-static void take_usage(struct agent_report *r, const struct dialect_line *l)
+/* `usage` covers only the last turn of the main agent. `modelUsage`, like the cost, covers
+ * everything that the process used. */
+static void read_usage(struct agent_report *r, const struct dialect_line *l)
 {
     struct {
         int64_t *to;
@@ -164,20 +164,20 @@ static void take_usage(struct agent_report *r, const struct dialect_line *l)
     r->changed = true;
 }
 
-/* The denials of a whole session are in each of its results. */
-static void take_result(struct agent_report *r, const struct dialect_line *l)
+/* Each result lists all denials of the session. */
+static void read_result(struct agent_report *r, const struct dialect_line *l)
 {
     bool ok = !dialect_true(l, IS_ERROR);
-    take_usage(r, l);
+    read_usage(r, l);
     r->denials = (int)dialect_count(l, DENIED);
     if (r->denials)
         dialect_set(r, &r->denied, dialect_text(l, DENIED));
-    dialect_end(r, ok, ok ? dialect_text(l, RESULT) : reason_of(l));
+    dialect_end(r, ok, ok ? dialect_text(l, RESULT) : find_reason(l));
     if (!ok)
-        dialect_fail(r, failure_of(l, reason_of(l)), reason_of(l));
+        dialect_fail(r, classify_failure(l, find_reason(l)), find_reason(l));
 }
 
-static void take_retry(struct agent_report *r, const struct dialect_line *l)
+static void report_retry(struct agent_report *r, const struct dialect_line *l)
 {
     const char *why = dialect_text(l, WHY);
     autofree char *what =
@@ -186,22 +186,22 @@ static void take_retry(struct agent_report *r, const struct dialect_line *l)
     dialect_wait(r, what, dialect_int(l, DELAY, -1));
 }
 
-static void take_system(struct agent_report *r, const struct dialect_line *l)
+static void read_system(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, SUBTYPE, "init")) {
         dialect_set(r, &r->session, dialect_text(l, SESSION));
         dialect_set(r, &r->model, dialect_text(l, MODEL));
     } else if (dialect_is(l, SUBTYPE, "api_retry") ||
                (dialect_is(l, SUBTYPE, "retry") && dialect_count(l, DELAY))) {
-        take_retry(r, l);
+        report_retry(r, l);
     } else if (dialect_is(l, SUBTYPE, "task_started") && dialect_is(l, TASK, "local_agent")) {
         tool_calls_helps(&r->tools, dialect_text(l, TASK_CALL));
         dialect_add_helper(r, dialect_text(l, TASK_NAME));
     }
 }
 
-/* The totals come with the result, and are then the truth: of what a message will be long, only the
- * beginning is counted. */
+/* Counts the tokens of a message as an estimate: it reports its length before it is complete. The
+ * totals in the result replace this later. */
 static void count_message(struct agent_report *r, const struct dialect_line *l)
 {
     if (!dialect_count(l, MESSAGE) || dialect_counted(r, dialect_text(l, MESSAGE)))
@@ -213,20 +213,20 @@ static void count_message(struct agent_report *r, const struct dialect_line *l)
     r->cache_made += dialect_int(l, MESSAGE_MADE, 0);
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, TYPE, "assistant"))
         count_message(r, l);
     else if (dialect_is(l, TYPE, "result"))
-        take_result(r, l);
+        read_result(r, l);
     else if (dialect_is(l, TYPE, "system"))
-        take_system(r, l);
+        read_system(r, l);
 }
 
 const struct dialect dialect_claude = {
     .fields = fields,
     .n = ARRAY_LEN(fields),
-    .take = take,
+    .read_line = read_line,
     .part = BLOCK,
-    .take_part = take_block,
+    .read_part = read_block,
 };

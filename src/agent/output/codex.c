@@ -1,10 +1,11 @@
 /*
- * The events of codex exec. Its failures are words, without a code; a model that refuses is a turn
- * that is completed and said nothing; commands that its sandbox does not let begin are not told.
+ * The events of `codex exec`. It describes failures in words, without a code. If the model
+ * refuses, the turn completes without a message. It does not report commands that its sandbox
+ * prevents from starting.
  *
- * Tokens are those of the whole session: where one is taken up again, what its earlier turns took
- * is in them once more, and is taken off where they told it (turns that failed or were interrupted
- * did not). When a limit ends is among the words of the reason.
+ * Token counts are those of the whole session. After a resume they include the tokens of earlier
+ * turns, which we subtract if those turns reported them (failed or interrupted turns do not). The
+ * text of a failure may say when a limit ends.
  */
 #include "agent/output/dialect.h"
 #include "base/mem.h"
@@ -16,7 +17,7 @@
 enum {
     TYPE,
     THREAD,
-    MESSAGE, /* of an error, or of what a turn failed by */
+    MESSAGE, /* of an error, or of a failed turn */
     TOKENS_IN,
     TOKENS_OUT,
     CACHE_READ,
@@ -28,7 +29,7 @@ enum {
     COMMAND,
     OUTPUT,
     EXIT_CODE,
-    CHANGED, /* the path of a file */
+    CHANGED, /* path of a changed file */
     SERVER,
     TOOL,
     QUERY,
@@ -56,8 +57,8 @@ static const struct json_field fields[] = {
     {"item.query", QUERY},
 };
 
-/* A command without the shell that runs it: of "/bin/bash -lc 'make test'" what is quoted, if it
- * can be read without its quotes. */
+/* Removes the shell from a command: of "/bin/bash -lc 'make test'" only the quoted text, if it
+ * reads the same without quotes. */
 static char *plain_command(const char *command)
 {
     const char *in = strstr(command, "sh -lc "), *blank = strchr(command, ' ');
@@ -71,8 +72,8 @@ static char *plain_command(const char *command)
     return quoted ? mem_printf("%.*s", (int)(len - 2), in + 1) : mem_str(in);
 }
 
-/* NULL where the item is nothing that it does. */
-static char *action_of(const struct dialect_line *l)
+/* Describes an item as an action; NULL if it is not one. */
+static char *describe_action(const struct dialect_line *l)
 {
     if (dialect_is(l, ITEM, "command_execution")) {
         autofree char *command = plain_command(dialect_text(l, COMMAND));
@@ -90,22 +91,22 @@ static char *action_of(const struct dialect_line *l)
     return NULL;
 }
 
-/* Some things are told only once they are done. */
-static bool is_told_late(const struct dialect_line *l)
+/* codex reports some items only after they are done. */
+static bool is_reported_late(const struct dialect_line *l)
 {
     return dialect_is(l, ITEM, "file_change") || dialect_is(l, ITEM, "web_search");
 }
 
 static void begin_item(struct agent_report *r, const struct dialect_line *l)
 {
-    autofree char *action = action_of(l);
+    autofree char *action = describe_action(l);
     if (action)
         dialect_begin_tool(r, dialect_text(l, ITEM_ID), action, "");
 }
 
 static void end_item(struct agent_report *r, const struct dialect_line *l)
 {
-    autofree char *action = is_told_late(l) ? action_of(l) : NULL;
+    autofree char *action = is_reported_late(l) ? describe_action(l) : NULL;
     dialect_end_tool(r, dialect_text(l, ITEM_ID));
     if (dialect_is(l, ITEM, "agent_message"))
         dialect_say(r, AGENT_WORDS, dialect_text(l, ITEM_TEXT));
@@ -117,8 +118,9 @@ static void end_item(struct agent_report *r, const struct dialect_line *l)
         dialect_say(r, AGENT_REFUSAL, dialect_text(l, OUTPUT));
 }
 
-/* Of "unexpected status 401 ..." and "last status: 429 ..."; 0: none is named. */
-static long status_of(const char *reason)
+/* Finds the status in "unexpected status 401 ..." and "last status: 429 ..."; 0 if there is none.
+ */
+static long find_status(const char *reason)
 {
     static const char word[] = "status";
     for (const char *at = reason; (at = strstr(at, word));) {
@@ -130,23 +132,23 @@ static long status_of(const char *reason)
     return 0;
 }
 
-static enum failure failure_of(const char *reason)
+static enum failure classify_failure(const char *reason)
 {
     static const struct {
         const char *words;
         enum failure failure;
     } known[] = {
-        {"high demand", FAILURE_OVERLOADED}, /* any status of 5xx */
+        {"high demand", FAILURE_OVERLOADED}, /* any 5xx status */
         {"at capacity", FAILURE_OVERLOADED},
         {"upgrade to", FAILURE_AUTH},
         {"access token", FAILURE_AUTH},
-        {"missing environment variable", FAILURE_AUTH}, /* that has the key */
+        {"missing environment variable", FAILURE_AUTH}, /* the variable with the key */
         {"invalid_request_error", FAILURE_SETUP},
         {"max_output_tokens",
-         FAILURE_TIMEOUT}, /* as far as it may go: again it would be the same */
+         FAILURE_TIMEOUT}, /* output limit reached: a retry would meet it again */
     };
     enum failure failure;
-    long status = status_of(reason);
+    long status = find_status(reason);
     if (!status && cause_of_words(reason, &failure))
         return failure;
     for (size_t i = 0; !status && i < ARRAY_LEN(known); i++) {
@@ -156,51 +158,51 @@ static enum failure failure_of(const char *reason)
     return cause_of(status, reason);
 }
 
-static void take_inner(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
+static void add_inner_text(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
 {
     (void)id;
     if (kind == JSON_STRING)
         buf_add(ctx, text, len);
 }
 
-/* A reason may be an answer of the model's server as it came, in JSON. */
+/* A reason may be a raw JSON answer of the model's server. */
 static void add_reason(struct buf *out, const char *message)
 {
     static const struct json_field inner[] = {{"error.message", 0}};
     struct json_lines json;
     if (*message == '{') {
-        json_lines_init(&json, inner, 1, take_inner, out);
+        json_lines_init(&json, inner, 1, add_inner_text, out);
         json_lines_feed(&json, message, strlen(message));
         json_lines_done(&json);
     }
     if (!out->len)
-        buf_addstr(out, *message ? message : "it failed and does not say why");
+        buf_addstr(out, *message ? message : "it failed without a reason");
 }
 
-static void fail(struct agent_report *r, const char *message)
+static void report_failure(struct agent_report *r, const char *message)
 {
     autobuf struct buf reason = BUF_INIT;
     add_reason(&reason, message);
-    dialect_fail(r, failure_of(message), reason.s);
+    dialect_fail(r, classify_failure(message), reason.s);
 }
 
-/* What it tries again by itself, and what it gives up over. */
-static void take_error(struct agent_report *r, const struct dialect_line *l)
+/* Reads an error: either codex retries by itself, or it gives up. */
+static void read_error(struct agent_report *r, const struct dialect_line *l)
 {
     static const char again[] = "Reconnecting... ";
     const char *message = dialect_text(l, MESSAGE);
     if (strncmp(message, again, strlen(again)) != 0) {
-        fail(r, message);
+        report_failure(r, message);
         return;
     }
     autofree char *what = mem_printf("waits for its model: try %s", message + strlen(again));
-    if (failure_of(message) == FAILURE_LIMIT) /* how long is only in its log */
+    if (classify_failure(message) == FAILURE_LIMIT) /* only its log says how long it waits */
         dialect_wait_on(r, what);
     else
         dialect_wait(r, what, -1);
 }
 
-static void take_usage(struct agent_report *r, const struct dialect_line *l)
+static void read_usage(struct agent_report *r, const struct dialect_line *l)
 {
     r->cache_read = dialect_int(l, CACHE_READ, 0);
     r->cache_made = dialect_int(l, CACHE_MADE, 0);
@@ -210,15 +212,16 @@ static void take_usage(struct agent_report *r, const struct dialect_line *l)
     dialect_take_off(r);
 }
 
-static void take_turn(struct agent_report *r, const struct dialect_line *l)
+static void read_turn_end(struct agent_report *r, const struct dialect_line *l)
 {
-    take_usage(r, l);
+    read_usage(r, l);
     dialect_end(r, r->text.len > 0, "");
     if (!r->ok)
-        dialect_fail(r, FAILURE_REFUSED, "it ended without a word, as where its model refuses");
+        dialect_fail(r, FAILURE_REFUSED,
+                     "it ended without an answer, as it does when its model refuses");
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, TYPE, "thread.started")) {
         dialect_set(r, &r->session, dialect_text(l, THREAD));
@@ -227,19 +230,19 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     } else if (dialect_is(l, TYPE, "item.completed")) {
         end_item(r, l);
     } else if (dialect_is(l, TYPE, "error")) {
-        take_error(r, l);
+        read_error(r, l);
     } else if (dialect_is(l, TYPE, "turn.completed")) {
-        take_turn(r, l);
+        read_turn_end(r, l);
     } else if (dialect_is(l, TYPE, "turn.failed")) {
-        fail(r, dialect_text(l, MESSAGE));
+        report_failure(r, dialect_text(l, MESSAGE));
         dialect_end(r, false, "");
     }
 }
 
-const struct dialect dialect_codex = {fields, ARRAY_LEN(fields), take, 0, NULL};
+const struct dialect dialect_codex = {fields, ARRAY_LEN(fields), read_line, 0, NULL};
 
-/* "7199.9s", "211.5ms"; what is shorter is nothing. Below 0: it is none of these. */
-static double seconds_of(const char *text)
+/* Parses "7199.9s" and "211.5ms"; smaller units count as 0. Below 0: not a duration. */
+static double parse_seconds(const char *text)
 {
     char *unit;
     double n = strtod(text, &unit);
@@ -247,14 +250,14 @@ static double seconds_of(const char *text)
     return !good ? -1 : *unit == 's' ? n : strncmp(unit, "ms", 2) == 0 ? n / 1000 : 0;
 }
 
-/* What one call of its model took. The turn says in the end what all of them did, but not where it
- * is interrupted, and too late for a budget. */
-static void hear_usage(struct agent_report *r, const char *line)
+/* Adds the usage of one model call. The turn reports the total at its end, but not if it is
+ * interrupted, and too late for a budget. */
+static void read_usage_log(struct agent_report *r, const char *line)
 {
     int64_t in = dialect_number_behind(line, " input_token_count="),
             read = dialect_number_behind(line, " cached_token_count="),
             made = dialect_number_behind(line, " cache_write_token_count=");
-    if (r->finished) /* the turn has said it all */
+    if (r->finished) /* the turn has already reported its total */
         return;
     r->tokens_in += in > read + made ? in - read - made : 0;
     r->tokens_out += dialect_number_behind(line, " output_token_count=");
@@ -263,14 +266,15 @@ static void hear_usage(struct agent_report *r, const char *line)
     r->changed = true;
 }
 
-/* "retrying sampling request (1/5 in 7199.9s)...": it waits as long as its model's server wants. */
-static void hear_wait(struct agent_report *r, const char *line)
+/* Reads "retrying sampling request (1/5 in 7199.9s)...": codex waits as long as the model's server
+ * wants. */
+static void read_wait_log(struct agent_report *r, const char *line)
 {
     const char *at = strstr(line, "retrying sampling request (");
     const char *in = at ? strstr(at, " in ") : NULL, *why = strstr(line, "sampling_error=");
     if (!in)
         return;
-    double seconds = seconds_of(in + strlen(" in "));
+    double seconds = parse_seconds(in + strlen(" in "));
     autofree char *what =
         mem_printf("waits for its model: %s", why ? why + strlen("sampling_error=") : "it failed");
     if (seconds >= 0)
@@ -280,7 +284,7 @@ static void hear_wait(struct agent_report *r, const char *line)
 void dialect_codex_hear(struct agent_report *r, const char *line)
 {
     if (strstr(line, "event.kind=response.completed input_token_count="))
-        hear_usage(r, line);
+        read_usage_log(r, line);
     else
-        hear_wait(r, line);
+        read_wait_log(r, line);
 }

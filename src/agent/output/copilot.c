@@ -1,8 +1,8 @@
 /*
- * The events of copilot --output-format json. Only its last line names the session. Where it was
- * interrupted that line says that all is well, as its exit code does: what was told before counts.
- * Tokens are not told, nor an answer that was held back: both are in the spans that it writes to
- * its standard error.
+ * The events of `copilot --output-format json`. Only the last line names the session. After an
+ * interrupt that line, like the exit code, reports success, so the events before it count. Its
+ * events report neither tokens nor blocked answers: both are in the spans that it writes to
+ * standard error.
  */
 #include "agent/output/dialect.h"
 #include "base/mem.h"
@@ -15,20 +15,20 @@ enum {
     SESSION,
     EXIT_CODE,
     MODEL,
-    CONTENT, /* its words */
-    CALL,    /* the id of a use of a tool */
+    CONTENT, /* its text */
+    CALL,    /* id of a tool call */
     TOOL,
-    TARGET,      /* what a tool is used on ... */
-    DESCRIPTION, /* ... where nothing else says it */
-    SUCCESS,     /* of a tool */
-    TOOL_EXIT,   /* of a command, which counts as a success whatever it is */
+    TARGET,      /* target of a tool ... */
+    DESCRIPTION, /* ... if there is no target */
+    SUCCESS,     /* of a tool call */
+    TOOL_EXIT,   /* of a command; SUCCESS is true even if this is not 0 */
     ANSWER,
     ERROR,
     ERROR_CODE,
-    ERROR_TYPE, /* of what ends the session */
+    ERROR_TYPE, /* of an error that ends the session */
     STATUS,
     MESSAGE,
-    WHY, /* it tries again */
+    WHY, /* why it retries */
     QUESTION,
     ABORTED,
 };
@@ -66,7 +66,7 @@ static void begin_tool(struct agent_report *r, const struct dialect_line *l)
     dialect_begin_tool(r, dialect_text(l, CALL), dialect_text(l, TOOL), on);
 }
 
-/* Which one it was is not said by name: as a rule the one that it began last. */
+/* The event does not name the tool; usually it is the one that began last. */
 static void end_tool(struct agent_report *r, const struct dialect_line *l)
 {
     dialect_end_tool(r, dialect_text(l, CALL));
@@ -80,7 +80,7 @@ static void end_tool(struct agent_report *r, const struct dialect_line *l)
     dialect_say(r, AGENT_REFUSAL, dialect_text(l, ERROR));
 }
 
-static enum failure failure_of(const struct dialect_line *l)
+static enum failure classify_failure(const struct dialect_line *l)
 {
     static const struct {
         const char *type;
@@ -100,22 +100,22 @@ static enum failure failure_of(const struct dialect_line *l)
     return cause_of_status(dialect_int(l, STATUS, 0));
 }
 
-static void take_result(struct agent_report *r, const struct dialect_line *l)
+static void read_result(struct agent_report *r, const struct dialect_line *l)
 {
     bool ok = !r->failed && dialect_int(l, EXIT_CODE, -1) == 0;
     dialect_set(r, &r->session, dialect_text(l, SESSION));
     if (!ok && !r->failed)
-        dialect_fail(r, FAILURE_TRANSIENT, "it ended with an error that it did not name");
+        dialect_fail(r, FAILURE_TRANSIENT, "it ended with an unnamed error");
     dialect_end(r, ok, "");
 }
 
-static void take_wait(struct agent_report *r, const struct dialect_line *l)
+static void report_wait(struct agent_report *r, const struct dialect_line *l)
 {
     autofree char *what = mem_printf("waits for its model: %s", dialect_text(l, WHY));
     dialect_wait(r, what, -1);
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, TYPE, "session.tools_updated"))
         dialect_set(r, &r->model, dialect_text(l, MODEL));
@@ -126,22 +126,22 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     else if (dialect_is(l, TYPE, "tool.execution_complete"))
         end_tool(r, l);
     else if (dialect_is(l, TYPE, "assistant.turn_retry"))
-        take_wait(r, l);
+        report_wait(r, l);
     else if (dialect_is(l, TYPE, "subagent.started"))
         dialect_add_helper(r, "");
     else if (dialect_is(l, TYPE, "user_input.requested"))
         dialect_say(r, AGENT_ASK, dialect_text(l, QUESTION));
     else if (dialect_is(l, TYPE, "session.error"))
-        dialect_fail(r, failure_of(l), dialect_text(l, MESSAGE));
+        dialect_fail(r, classify_failure(l), dialect_text(l, MESSAGE));
     else if (dialect_is(l, TYPE, "assistant.idle") && dialect_true(l, ABORTED))
         dialect_fail(r, FAILURE_TRANSIENT, "it was interrupted");
     else if (dialect_is(l, TYPE, "result"))
-        take_result(r, l);
+        read_result(r, l);
 }
 
-const struct dialect dialect_copilot = {fields, ARRAY_LEN(fields), take, 0, NULL};
+const struct dialect dialect_copilot = {fields, ARRAY_LEN(fields), read_line, 0, NULL};
 
-static void hear_usage(struct agent_report *r, const char *line)
+static void read_usage(struct agent_report *r, const char *line)
 {
 #define USAGE "\"gen_ai.usage."
     int64_t in = dialect_number_behind(line, USAGE "input_tokens\":"),
@@ -156,15 +156,15 @@ static void hear_usage(struct agent_report *r, const char *line)
 #undef USAGE
 }
 
-/* One for each call of its model. */
+/* Reads a span; there is one for each model call. */
 void dialect_copilot_hear(struct agent_report *r, const char *line)
 {
-    static const char held[] = "the model's answer was held back by a content filter";
+    static const char blocked[] = "a content filter blocked the model's answer";
     if (strncmp(line, "{\"type\":\"span\",", 15) != 0 || !strstr(line, "\"name\":\"chat "))
         return;
-    hear_usage(r, line);
+    read_usage(r, line);
     if (strstr(line, "finish_reasons\":[\"content_filter\"]"))
-        dialect_fail(r, FAILURE_REFUSED, held);
-    else if (r->failed && strcmp(r->reason.s, held) == 0)
-        r->failed = false; /* it was asked once more */
+        dialect_fail(r, FAILURE_REFUSED, blocked);
+    else if (r->failed && strcmp(r->reason.s, blocked) == 0)
+        r->failed = false; /* copilot has called the model again */
 }

@@ -32,8 +32,8 @@ static bool is_number(const struct dialect_line *line, int id)
     return line->fields[id].count && line->fields[id].kind == JSON_NUMBER;
 }
 
-/* No more than what can be added up a thousand times. */
-static int64_t number(const char *text)
+/* Limits the number, so that a thousand of them can be added up. */
+static int64_t parse_number(const char *text)
 {
     const int64_t most = 1000000000000000;
     int64_t n = strtoll(text, NULL, 10);
@@ -42,7 +42,7 @@ static int64_t number(const char *text)
 
 int64_t dialect_int(const struct dialect_line *line, int id, int64_t otherwise)
 {
-    return is_number(line, id) ? number(line->fields[id].text.s) : otherwise;
+    return is_number(line, id) ? parse_number(line->fields[id].text.s) : otherwise;
 }
 
 int64_t dialect_sum(const struct dialect_line *line, int id)
@@ -63,7 +63,7 @@ void dialect_set(struct agent_report *report, struct buf *slot, const char *text
     report->changed = true;
 }
 
-static void tell(struct agent_report *report, enum agent_saying kind, const char *text)
+static void report_message(struct agent_report *report, enum agent_saying kind, const char *text)
 {
     buf_cut(&report->said, 0);
     buf_addstr(&report->said, text);
@@ -71,10 +71,10 @@ static void tell(struct agent_report *report, enum agent_saying kind, const char
         report->saying(report->saying_ctx, kind, text);
 }
 
-static void tell_trouble(struct agent_report *report, const char *text)
+static void report_error(struct agent_report *report, const char *text)
 {
     if (strcmp(report->said.s, text) != 0)
-        tell(report, AGENT_TROUBLE, text);
+        report_message(report, AGENT_TROUBLE, text);
 }
 
 void dialect_say(struct agent_report *report, enum agent_saying kind, const char *text)
@@ -88,12 +88,12 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
     dialect_set(report, &report->question, kind == AGENT_ASK ? text : "");
     if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
-    tell(report, kind, text);
+    report_message(report, kind, text);
 }
 
 void dialect_add_words(struct agent_report *report, const char *piece)
 {
-    if (report->partial.len + strlen(piece) > JSON_TEXT_MAX) /* memory is bounded */
+    if (report->partial.len + strlen(piece) > JSON_TEXT_MAX) /* keeps memory bounded */
         dialect_end_words(report);
     buf_addstr(&report->partial, piece);
     dialect_set(report, &report->text, report->partial.s);
@@ -118,11 +118,11 @@ void dialect_end(struct agent_report *report, bool ok, const char *text)
     dialect_set(report, &report->question, "");
     report->finished = true;
     report->ok = ok;
-    report->failed = report->failed && !ok; /* of an earlier turn */
+    report->failed = report->failed && !ok; /* success clears a failure of an earlier turn */
     if (*text)
         dialect_set(report, &report->text, text);
     if (!ok)
-        tell_trouble(report, text);
+        report_error(report, text);
 }
 
 void dialect_fail(struct agent_report *report, enum failure failure, const char *reason)
@@ -130,13 +130,13 @@ void dialect_fail(struct agent_report *report, enum failure failure, const char 
     report->failed = true;
     report->failure = failure;
     dialect_set(report, &report->reason, reason);
-    tell_trouble(report, reason);
+    report_error(report, reason);
 }
 
 int64_t dialect_number_behind(const char *text, const char *mark)
 {
     const char *at = strstr(text, mark);
-    return at ? number(at + strlen(mark)) : 0;
+    return at ? parse_number(at + strlen(mark)) : 0;
 }
 
 void dialect_act(struct agent_report *report, const char *tool, const char *on)
@@ -145,7 +145,7 @@ void dialect_act(struct agent_report *report, const char *tool, const char *on)
     dialect_say(report, AGENT_ACTION, action);
 }
 
-/* Tools by which an agent asks a person, instead of doing something. */
+/* Tools with which an agent asks a person. */
 static bool is_question(const char *tool)
 {
     static const char *const known[] = {"AskUserQuestion", "ask_user_question", "ExitPlanMode",
@@ -177,7 +177,7 @@ void dialect_wait(struct agent_report *report, const char *what, int64_t ms)
     dialect_say(report, AGENT_WAIT, text);
     dialect_set(report, &report->action, what);
     int64_t now = clock_mono();
-    report->waits = now; /* each by itself: many short ones are not a long one */
+    report->waits = now; /* each wait counts by itself: many short ones are not one long one */
     report->again = ms < 0 ? 0 : now + ms;
 }
 
@@ -203,17 +203,17 @@ void dialect_add_helper(struct agent_report *report, const char *name)
     report->changed = true;
 }
 
-static int64_t less(int64_t all, int64_t before)
+static int64_t subtract(int64_t all, int64_t before)
 {
     return all > before ? all - before : 0;
 }
 
 void dialect_take_off(struct agent_report *report)
 {
-    report->tokens_in = less(report->tokens_in, report->before.in);
-    report->tokens_out = less(report->tokens_out, report->before.out);
-    report->cache_read = less(report->cache_read, report->before.cache_read);
-    report->cache_made = less(report->cache_made, report->before.cache_made);
+    report->tokens_in = subtract(report->tokens_in, report->before.in);
+    report->tokens_out = subtract(report->tokens_out, report->before.out);
+    report->cache_read = subtract(report->cache_read, report->before.cache_read);
+    report->cache_made = subtract(report->cache_made, report->before.cache_made);
     report->changed = true;
 }
 
@@ -228,22 +228,22 @@ bool dialect_counted(struct agent_report *report, const char *message)
     return false;
 }
 
-/* From that id on. */
-static void forget(struct dialect_line *line, int id)
+/* Clears the fields from that id on. */
+static void clear_fields(struct dialect_line *line, int id)
 {
     for (; id < DIALECT_FIELDS_MAX; id++)
         line->fields[id].count = 0;
 }
 
-static void note(struct dialect_line *line, int id, enum json_kind kind, const char *text,
-                 size_t len)
+static void set_field(struct dialect_line *line, int id, enum json_kind kind, const char *text,
+                      size_t len)
 {
     struct buf *to = &line->fields[id].text;
     if (!line->fields[id].count++)
         line->fields[id].sum = 0;
     line->fields[id].kind = kind;
     if (kind == JSON_NUMBER && line->fields[id].count < 1000)
-        line->fields[id].sum += number(text);
+        line->fields[id].sum += parse_number(text);
     buf_cut(to, 0);
     buf_add(to, text, len);
 }
@@ -252,23 +252,23 @@ static void end_line(struct dialect_reader *r, bool whole)
 {
     if (whole) {
         r->lines++;
-        r->dialect->take(r->report, &r->line);
+        r->dialect->read_line(r->report, &r->line);
     }
-    forget(&r->line, 0);
+    clear_fields(&r->line, 0);
 }
 
-static void take(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
+static void on_json(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
 {
     struct dialect_reader *r = ctx;
     bool part = id > 0 && id == r->shape->part;
     if (kind == JSON_LINE || kind == JSON_JUNK)
         end_line(r, kind == JSON_LINE);
     else if (part && kind == JSON_OPEN)
-        forget(&r->line, id + 1);
+        clear_fields(&r->line, id + 1);
     else if (part && kind == JSON_CLOSE)
-        r->shape->take_part(r->report, &r->line);
+        r->shape->read_part(r->report, &r->line);
     else if (kind != JSON_CLOSE)
-        note(&r->line, id, kind, text, len);
+        set_field(&r->line, id, kind, text, len);
 }
 
 void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect,
@@ -280,12 +280,12 @@ void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect
     for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
         r->line.fields[i].text = (struct buf)BUF_INIT;
     if (dialect)
-        json_lines_init(&r->json, r->shape->fields, r->shape->n, take, r);
+        json_lines_init(&r->json, r->shape->fields, r->shape->n, on_json, r);
 }
 
 void dialect_reader_done(struct dialect_reader *r)
 {
-    if (!r->report) /* it was never begun */
+    if (!r->report) /* it was never initialised */
         return;
     for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
         buf_done(&r->line.fields[i].text);

@@ -1,7 +1,7 @@
 /*
- * gemini's stream-json. A result may say "success" where an error was told before it, and the exit
- * code is 0 then. An answer that the model was made to end early (SAFETY, MAX_TOKENS) is an error
- * only where it has no words: otherwise nothing that the program prints tells it from a good one.
+ * gemini's stream-json. A result may say "success" after an error, and the exit code is 0 then. If
+ * the model had to stop early (SAFETY, MAX_TOKENS), that is an error only if there is no text:
+ * otherwise the output does not differ from that of a good answer.
  */
 #include "agent/output/dialect.h"
 #include "base/mem.h"
@@ -19,13 +19,13 @@ enum {
     TOOL,
     TARGET,
     DESCRIPTION,
-    TOOL_ID, /* the tool's name, "__", and more */
+    TOOL_ID, /* begins with the tool's name and "__" */
     STATUS,
     OUTPUT,
     MESSAGE,
     ERROR_TYPE,
     ERROR,
-    TOKENS_IN, /* without what is cached */
+    TOKENS_IN, /* without cached tokens */
     TOKENS_OUT,
     CACHE_READ,
 };
@@ -55,14 +55,14 @@ static const struct json_field fields[] = {
     {"stats.cached", CACHE_READ},
 };
 
-/* What a text names; false where it names nothing of this. */
+/* Classifies an error text; false if it names nothing that we know. */
 static bool classify(const char *text, enum failure *ret)
 {
     static const struct {
         const char *words;
         enum failure failure;
     } known[] = {
-        {"API_KEY_INVALID", FAILURE_AUTH}, /* said with the status 400 */
+        {"API_KEY_INVALID", FAILURE_AUTH}, /* comes with status 400 */
         {"API key not valid", FAILURE_AUTH},        {"UNAUTHENTICATED", FAILURE_AUTH},
         {"PERMISSION_DENIED", FAILURE_AUTH},        {"FatalAuthenticationError", FAILURE_AUTH},
         {"RESOURCE_EXHAUSTED", FAILURE_LIMIT},      {"Status: UNAVAILABLE", FAILURE_OVERLOADED},
@@ -80,16 +80,17 @@ static bool classify(const char *text, enum failure *ret)
     return cause_of_words(text, ret) || status != 0;
 }
 
-/* It stops then, whatever its result says: at a loop, and at an answer that is none. */
-static void take_error(struct agent_report *r, const struct dialect_line *l)
+/* gemini stops after such an error, whatever its result says: at a loop, and at an invalid answer.
+ */
+static void read_error(struct agent_report *r, const struct dialect_line *l)
 {
     enum failure failure;
     (void)classify(dialect_text(l, MESSAGE), &failure);
     dialect_fail(r, failure, dialect_text(l, MESSAGE));
 }
 
-/* Where the message names no class the exit code does. */
-static void take_result(struct agent_report *r, const struct dialect_line *l)
+/* If the message does not name a class, the exit code does. */
+static void read_result(struct agent_report *r, const struct dialect_line *l)
 {
     enum failure failure;
     bool ok = dialect_is(l, STATUS, "success") && !r->failed;
@@ -104,8 +105,8 @@ static void take_result(struct agent_report *r, const struct dialect_line *l)
         dialect_fail(r, failure, message);
 }
 
-/* A tool that its permissions leave out is not there at all. */
-static void take_tool_result(struct agent_report *r, const struct dialect_line *l)
+/* A tool without permission does not exist for gemini. */
+static void read_tool_result(struct agent_report *r, const struct dialect_line *l)
 {
     dialect_end_tool(r, dialect_text(l, TOOL_ID));
     if (!dialect_is(l, STATUS, "error"))
@@ -120,7 +121,7 @@ static void take_tool_result(struct agent_report *r, const struct dialect_line *
     }
 }
 
-static void take_message(struct agent_report *r, const struct dialect_line *l)
+static void read_message(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_true(l, DELTA))
         dialect_add_words(r, dialect_text(l, CONTENT));
@@ -128,13 +129,13 @@ static void take_message(struct agent_report *r, const struct dialect_line *l)
         dialect_say(r, AGENT_WORDS, dialect_text(l, CONTENT));
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     bool words = dialect_is(l, TYPE, "message") && dialect_is(l, ROLE, "assistant");
     if (!words || !dialect_true(l, DELTA))
         dialect_end_words(r);
     if (words) {
-        take_message(r, l);
+        read_message(r, l);
     } else if (dialect_is(l, TYPE, "init")) {
         dialect_set(r, &r->session, dialect_text(l, SESSION));
         dialect_set(r, &r->model, dialect_text(l, MODEL));
@@ -142,16 +143,16 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
         dialect_begin_tool(r, dialect_text(l, TOOL_ID), dialect_text(l, TOOL), on);
     } else if (dialect_is(l, TYPE, "tool_result")) {
-        take_tool_result(r, l);
+        read_tool_result(r, l);
     } else if (dialect_is(l, TYPE, "error")) {
-        take_error(r, l);
+        read_error(r, l);
     } else if (dialect_is(l, TYPE, "result")) {
-        take_result(r, l);
+        read_result(r, l);
     }
 }
 
 const struct dialect dialect_gemini = {
     .fields = fields,
     .n = ARRAY_LEN(fields),
-    .take = take,
+    .read_line = read_line,
 };

@@ -6,53 +6,53 @@
 #include <string.h>
 
 enum state {
-    BEGIN,          /* of a line */
-    KEY_OR_END,     /* behind '{' */
-    KEY,            /* behind ',' in an object */
-    IN_KEY,         /* */
-    COLON,          /* */
-    VALUE,          /* */
-    VALUE_OR_END,   /* behind '[' */
-    IN_STRING,      /* that is wanted */
-    IN_WORD,        /* a number, true, false or null */
-    AFTER,          /* a value */
-    PASSING,        /* inside of an object or list that nobody wants */
-    PASSING_STRING, /* in there */
-    UNWANTED,       /* string */
-    COMPLETE,       /* behind the object that is the line */
-    JUNK,           /* until the line ends */
+    BEGIN,      /* at the beginning of a line */
+    KEY_OR_END, /* after '{' */
+    KEY,        /* after ',' in an object */
+    IN_KEY,
+    COLON,
+    VALUE,
+    VALUE_OR_END,    /* after '[' */
+    IN_STRING,       /* in a wanted string */
+    IN_WORD,         /* a number, true, false or null */
+    AFTER,           /* after a value */
+    SKIPPING,        /* inside an object or list that we skip */
+    SKIPPING_STRING, /* in a string inside it */
+    UNWANTED_STRING, /* in a string that we skip */
+    COMPLETE,        /* after the object that is the line */
+    JUNK,            /* until the line ends */
 };
 
 #define ELEMENT '['
 #define ANY     '*'
 
-enum { NOBODY = -1, ROOT = 0, KEY_MAX = 64, WORD_MAX = 64, ESCAPE_U = 4 };
+enum { NO_NODE = -1, ROOT = 0, KEY_MAX = 64, WORD_MAX = 64, ESCAPE_U = 4 };
 
-/* A part of a path: children are a list. */
+/* A part of a path; the children are a linked list. */
 struct json_node {
-    const char *key; /* begins with ELEMENT for those of a list */
+    const char *key; /* begins with ELEMENT for the elements of a list */
     size_t len;
     int id;          /* or -1 */
     int child, next; /* or -1 */
-    int any;         /* the child for all that no other is for, or -1 */
+    int any;         /* the child for all other keys, or -1 */
 };
 
 static int find_child(const struct json_lines *j, int node, const char *key, size_t len)
 {
-    if (node == NOBODY)
-        return NOBODY;
-    for (int c = j->nodes[node].child; c != NOBODY; c = j->nodes[c].next) {
+    if (node == NO_NODE)
+        return NO_NODE;
+    for (int c = j->nodes[node].child; c != NO_NODE; c = j->nodes[c].next) {
         const struct json_node *n = &j->nodes[c];
         if (n->len == len && *n->key == *key && memcmp(n->key, key, len) == 0)
             return c;
     }
-    return NOBODY;
+    return NO_NODE;
 }
 
 static int find_member(const struct json_lines *j, int node, const char *key, size_t len)
 {
-    int found = *key == ELEMENT ? NOBODY : find_child(j, node, key, len);
-    return found == NOBODY ? j->nodes[node].any : found;
+    int found = *key == ELEMENT ? NO_NODE : find_child(j, node, key, len);
+    return found == NO_NODE ? j->nodes[node].any : found;
 }
 
 static int find_element(const struct json_lines *j, int node)
@@ -63,16 +63,16 @@ static int find_element(const struct json_lines *j, int node)
 static int add_child(struct json_lines *j, int *count, int node, const char *key, size_t len)
 {
     int found = find_child(j, node, key, len);
-    if (found != NOBODY)
+    if (found != NO_NODE)
         return found;
-    j->nodes[*count] = (struct json_node){key, len, -1, NOBODY, j->nodes[node].child, NOBODY};
+    j->nodes[*count] = (struct json_node){key, len, -1, NO_NODE, j->nodes[node].child, NO_NODE};
     j->nodes[node].child = *count;
     if (len == 1 && *key == ANY)
         j->nodes[node].any = *count;
     return (*count)++;
 }
 
-/* How many parts there are at most: every '.' and '[' begins one. */
+/* The maximum number of parts: every '.' and '[' begins one. */
 static size_t count_parts(const char *path)
 {
     size_t n = 1;
@@ -102,7 +102,7 @@ void json_lines_init(struct json_lines *j, const struct json_field *fields, size
         parts += count_parts(fields[i].path);
     *j = (struct json_lines){.fn = fn, .ctx = ctx, .text = BUF_INIT, .node = ROOT};
     j->nodes = mem_array(parts, sizeof(*j->nodes));
-    j->nodes[ROOT] = (struct json_node){"", 0, -1, NOBODY, NOBODY, NOBODY};
+    j->nodes[ROOT] = (struct json_node){"", 0, -1, NO_NODE, NO_NODE, NO_NODE};
     for (size_t i = 0; i < n; i++)
         add_path(j, &count, &fields[i]);
 }
@@ -113,15 +113,15 @@ void json_lines_done(struct json_lines *j)
     buf_done(&j->text);
 }
 
-static void give(const struct json_lines *j, int node, enum json_kind kind)
+static void report_value(const struct json_lines *j, int node, enum json_kind kind)
 {
-    if (node != NOBODY && j->nodes[node].id >= 0)
+    if (node != NO_NODE && j->nodes[node].id >= 0)
         j->fn(j->ctx, j->nodes[node].id, kind, j->text.s, j->text.len);
 }
 
 static bool has_children(const struct json_lines *j, int node)
 {
-    return node != NOBODY && j->nodes[node].child != NOBODY;
+    return node != NO_NODE && j->nodes[node].child != NO_NODE;
 }
 
 static bool in_list(const struct json_lines *j)
@@ -129,20 +129,20 @@ static bool in_list(const struct json_lines *j)
     return j->open[j->depth - 1].list;
 }
 
-static int junk(struct json_lines *j)
+static int reject_line(struct json_lines *j)
 {
     j->fn(j->ctx, -1, JSON_JUNK, "", 0);
     return JUNK;
 }
 
-/* An object or list begins: those in which nothing is wanted are passed over. */
+/* Begins an object or list; skips it if we want nothing in it. */
 static int open_value(struct json_lines *j, bool list)
 {
     buf_cut(&j->text, 0);
-    give(j, j->node, JSON_OPEN);
+    report_value(j, j->node, JSON_OPEN);
     if (!has_children(j, j->node) || j->depth == JSON_DEPTH_MAX) {
-        j->passed = 1;
-        return PASSING;
+        j->skipped = 1;
+        return SKIPPING;
     }
     j->open[j->depth].node = j->node;
     j->open[j->depth].list = list;
@@ -155,20 +155,20 @@ static int open_value(struct json_lines *j, bool list)
 static int close_value(struct json_lines *j, bool list)
 {
     if (in_list(j) != list)
-        return junk(j);
+        return reject_line(j);
     j->depth--;
     buf_cut(&j->text, 0);
-    give(j, j->open[j->depth].node, JSON_CLOSE);
+    report_value(j, j->open[j->depth].node, JSON_CLOSE);
     return j->depth ? AFTER : COMPLETE;
 }
 
-/* One that was passed over is closed; what it was is still in j->node. */
-static int close_passed(struct json_lines *j)
+/* Closes a skipped object or list; j->node is still its node. */
+static int close_skipped(struct json_lines *j)
 {
-    if (--j->passed)
-        return PASSING;
+    if (--j->skipped)
+        return SKIPPING;
     buf_cut(&j->text, 0);
-    give(j, j->node, JSON_CLOSE);
+    report_value(j, j->node, JSON_CLOSE);
     return j->depth ? AFTER : COMPLETE;
 }
 
@@ -184,17 +184,17 @@ static int end_word(struct json_lines *j)
         [JSON_NULL] = "null", [JSON_FALSE] = "false", [JSON_TRUE] = "true"};
     for (int kind = JSON_NULL; kind <= JSON_TRUE; kind++) {
         if (strcmp(j->text.s, words[kind]) == 0) {
-            give(j, j->node, (enum json_kind)kind);
+            report_value(j, j->node, (enum json_kind)kind);
             return AFTER;
         }
     }
     if (j->text.len >= WORD_MAX || !is_number(&j->text))
-        return junk(j);
-    give(j, j->node, JSON_NUMBER);
+        return reject_line(j);
+    report_value(j, j->node, JSON_NUMBER);
     return AFTER;
 }
 
-static void add(struct json_lines *j, const char *bytes, size_t n)
+static void add_bytes(struct json_lines *j, const char *bytes, size_t n)
 {
     size_t max = j->state == IN_KEY ? KEY_MAX : JSON_TEXT_MAX;
     size_t room = j->text.len < max ? max - j->text.len : 0;
@@ -205,12 +205,12 @@ static void add_character(struct json_lines *j, uint32_t c)
 {
     autobuf struct buf bytes = BUF_INIT;
     text_encode(&bytes, c);
-    add(j, bytes.s, bytes.len);
+    add_bytes(j, bytes.s, bytes.len);
 }
 
 enum { REPLACEMENT = 0xFFFD, HIGH = 0xD800, LOW = 0xDC00, NO_MORE = 0xE000 };
 
-/* A unit of UTF-16: half a pair is kept until the other half comes, or something else does. */
+/* Adds a UTF-16 unit. Keeps the first half of a surrogate pair until the next unit. */
 static void add_unit(struct json_lines *j, unsigned unit)
 {
     bool is_low = unit >= LOW && unit < NO_MORE;
@@ -228,14 +228,14 @@ static void add_unit(struct json_lines *j, unsigned unit)
         add_character(j, unit);
 }
 
-static void lone(struct json_lines *j)
+static void end_surrogate(struct json_lines *j)
 {
     if (j->surrogate)
         add_character(j, REPLACEMENT);
     j->surrogate = 0;
 }
 
-/* The character behind a backslash. */
+/* Reads the character after a backslash. */
 static bool begin_escape(struct json_lines *j, char c)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -246,13 +246,13 @@ static bool begin_escape(struct json_lines *j, char c)
         j->unit = 0;
         return true;
     }
-    lone(j);
+    end_surrogate(j);
     if (at)
-        add(j, to + (at - from), 1);
+        add_bytes(j, to + (at - from), 1);
     return at;
 }
 
-static bool escape_digit(struct json_lines *j, char c)
+static bool add_escape_digit(struct json_lines *j, char c)
 {
     static const char digits[] = "0123456789abcdef";
     const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
@@ -264,24 +264,24 @@ static bool escape_digit(struct json_lines *j, char c)
     return true;
 }
 
-enum { ESCAPED = ESCAPE_U + 1 }; /* j->escape directly behind a backslash */
+enum { ESCAPED = ESCAPE_U + 1 }; /* j->escape directly after a backslash */
 
-/* Takes as much of a string as there is; *p is then behind it. */
-static int take_string(struct json_lines *j, const char **p, const char *end)
+/* Reads as much of a string as there is and moves *p behind it. */
+static int read_string(struct json_lines *j, const char **p, const char *end)
 {
     while (*p < end) {
         if (j->escape) {
             char c = *(*p)++;
-            if (!(j->escape == ESCAPED ? begin_escape(j, c) : escape_digit(j, c)))
-                return junk(j);
+            if (!(j->escape == ESCAPED ? begin_escape(j, c) : add_escape_digit(j, c)))
+                return reject_line(j);
             continue;
         }
         const char *from = *p;
         while (*p < end && **p != '"' && **p != '\\')
             (*p)++;
         if (*p > from) {
-            lone(j);
-            add(j, from, (size_t)(*p - from));
+            end_surrogate(j);
+            add_bytes(j, from, (size_t)(*p - from));
         }
         if (*p == end)
             break;
@@ -289,17 +289,17 @@ static int take_string(struct json_lines *j, const char **p, const char *end)
             j->escape = ESCAPED;
             continue;
         }
-        lone(j);
+        end_surrogate(j);
         if (j->state == IN_KEY)
             return COLON;
-        give(j, j->node, JSON_STRING);
+        report_value(j, j->node, JSON_STRING);
         return AFTER;
     }
     return j->state;
 }
 
-/* The same for one that nobody wants. */
-static int pass_string(struct json_lines *j, const char **p, const char *end)
+/* The same for a string that we skip. */
+static int skip_string(struct json_lines *j, const char **p, const char *end)
 {
     while (*p < end) {
         if (j->escape) {
@@ -312,32 +312,32 @@ static int pass_string(struct json_lines *j, const char **p, const char *end)
         if (*p == end)
             break;
         if (*(*p)++ == '"')
-            return j->state == UNWANTED ? AFTER : PASSING;
+            return j->state == UNWANTED_STRING ? AFTER : SKIPPING;
         j->escape = 1;
     }
     return j->state;
 }
 
-static int pass(struct json_lines *j, const char **p, const char *end)
+static int skip_value(struct json_lines *j, const char **p, const char *end)
 {
     for (int next; *p < end;) {
         switch (*(*p)++) {
         case '"':
-            return PASSING_STRING;
+            return SKIPPING_STRING;
         case '{':
         case '[':
-            j->passed++;
+            j->skipped++;
             break;
         case '}':
         case ']':
-            if ((next = close_passed(j)) != PASSING)
+            if ((next = close_skipped(j)) != SKIPPING)
                 return next;
             break;
         default:
             break;
         }
     }
-    return PASSING;
+    return SKIPPING;
 }
 
 static bool is_blank(char c)
@@ -350,7 +350,7 @@ static int begin_string(struct json_lines *j)
     buf_cut(&j->text, 0);
     j->escape = 0;
     j->surrogate = 0;
-    return j->node != NOBODY && j->nodes[j->node].id >= 0 ? IN_STRING : UNWANTED;
+    return j->node != NO_NODE && j->nodes[j->node].id >= 0 ? IN_STRING : UNWANTED_STRING;
 }
 
 static int begin_value(struct json_lines *j, char c)
@@ -363,7 +363,7 @@ static int begin_value(struct json_lines *j, char c)
         return close_value(j, true);
     buf_cut(&j->text, 0);
     buf_addch(&j->text, c);
-    return strchr("-0123456789tfn", c) && c ? IN_WORD : junk(j);
+    return strchr("-0123456789tfn", c) && c ? IN_WORD : reject_line(j);
 }
 
 static int begin_key(struct json_lines *j, char c)
@@ -371,32 +371,32 @@ static int begin_key(struct json_lines *j, char c)
     if (c == '}' && j->state == KEY_OR_END)
         return close_value(j, false);
     if (c != '"')
-        return junk(j);
+        return reject_line(j);
     (void)begin_string(j);
     return IN_KEY;
 }
 
-static int go_on(struct json_lines *j, char c)
+static int read_separator(struct json_lines *j, char c)
 {
     if (c == '}' || c == ']')
         return close_value(j, c == ']');
     if (c != ',')
-        return junk(j);
+        return reject_line(j);
     if (in_list(j))
         j->node = find_element(j, j->open[j->depth - 1].node);
     return in_list(j) ? VALUE : KEY;
 }
 
-static int find_value(struct json_lines *j, char c)
+static int read_colon(struct json_lines *j, char c)
 {
     if (c != ':')
-        return junk(j);
+        return reject_line(j);
     j->node = find_member(j, j->open[j->depth - 1].node, j->text.s, j->text.len);
     return VALUE;
 }
 
-/* One character that is not inside of a string. */
-static int take_character(struct json_lines *j, char c)
+/* Reads a character outside of a string. */
+static int read_character(struct json_lines *j, char c)
 {
     switch (j->state) {
     case BEGIN:
@@ -406,19 +406,19 @@ static int take_character(struct json_lines *j, char c)
     case KEY:
         return begin_key(j, c);
     case COLON:
-        return find_value(j, c);
+        return read_colon(j, c);
     case VALUE:
     case VALUE_OR_END:
         return begin_value(j, c);
     case AFTER:
-        return go_on(j, c);
+        return read_separator(j, c);
     default: /* COMPLETE */
-        return junk(j);
+        return reject_line(j);
     }
 }
 
-/* A word ends where something else begins, which is then to be looked at. */
-static int take_word(struct json_lines *j, const char **p)
+/* Reads a character of a word. The character that ends it is left for the next state. */
+static int read_word(struct json_lines *j, const char **p)
 {
     char c = **p;
     if (is_blank(c) || c == ',' || c == '}' || c == ']')
@@ -429,21 +429,21 @@ static int take_word(struct json_lines *j, const char **p)
     return IN_WORD;
 }
 
-static void take(struct json_lines *j, const char *p, const char *end)
+static void read_bytes(struct json_lines *j, const char *p, const char *end)
 {
     while (p < end && j->state != JUNK) {
         if (j->state == IN_STRING || j->state == IN_KEY)
-            j->state = take_string(j, &p, end);
-        else if (j->state == UNWANTED || j->state == PASSING_STRING)
-            j->state = pass_string(j, &p, end);
-        else if (j->state == PASSING)
-            j->state = pass(j, &p, end);
+            j->state = read_string(j, &p, end);
+        else if (j->state == UNWANTED_STRING || j->state == SKIPPING_STRING)
+            j->state = skip_string(j, &p, end);
+        else if (j->state == SKIPPING)
+            j->state = skip_value(j, &p, end);
         else if (j->state == IN_WORD)
-            j->state = take_word(j, &p);
+            j->state = read_word(j, &p);
         else if (is_blank(*p))
             p++;
         else
-            j->state = take_character(j, *p++);
+            j->state = read_character(j, *p++);
     }
 }
 
@@ -452,10 +452,10 @@ static void end_line(struct json_lines *j)
     if (j->state == COMPLETE)
         j->fn(j->ctx, -1, JSON_LINE, "", 0);
     else if (j->state != BEGIN && j->state != JUNK)
-        (void)junk(j);
+        (void)reject_line(j);
     j->state = BEGIN;
     j->depth = 0;
-    j->passed = 0;
+    j->skipped = 0;
     j->escape = 0;
 }
 
@@ -463,7 +463,7 @@ void json_lines_feed(struct json_lines *j, const char *bytes, size_t n)
 {
     for (const char *end = bytes + n, *lf; bytes < end; bytes = lf + 1) {
         lf = memchr(bytes, '\n', (size_t)(end - bytes));
-        take(j, bytes, lf ? lf : end);
+        read_bytes(j, bytes, lf ? lf : end);
         if (!lf)
             return;
         end_line(j);

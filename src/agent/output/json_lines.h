@@ -1,7 +1,7 @@
 /*
- * struct json_lines: JSON Lines as they come, in pieces of any size. The fields that someone wants
- * are handed over; all else is passed over without being kept, so that memory is bounded whatever a
- * line holds. A line that is no JSON object, or is cut off, is junk.
+ * struct json_lines: reads JSON Lines in pieces of any size. Passes the wanted fields to a
+ * callback and skips everything else, so that memory stays bounded whatever a line contains. A
+ * line that is not a JSON object, or is cut off, is junk.
  *
  *     static const struct json_field fields[] = {
  *         {"type", TYPE},
@@ -10,7 +10,8 @@
  *         {"usage.*.tokens", TOKENS},              "*" for every member that is not named
  *     };
  *
- * What a line says counts once json_fn has had its JSON_LINE; until then it may turn out as junk.
+ * The values of a line count only after json_fn has received its JSON_LINE; until then the line
+ * may still be junk.
  */
 #ifndef AGENT_OUTPUT_JSON_LINES_H
 #define AGENT_OUTPUT_JSON_LINES_H
@@ -22,7 +23,7 @@
 #include <stdint.h>
 
 struct json_field {
-    const char *path; /* without an empty part; keys with a '.' or '[' cannot be named */
+    const char *path; /* has no empty part; cannot name keys with a '.' or '[' */
     int id;           /* 0 or more */
 };
 
@@ -30,21 +31,21 @@ enum json_kind {
     JSON_NULL,
     JSON_FALSE,
     JSON_TRUE,
-    JSON_NUMBER, /* its digits as they are */
-    JSON_STRING, /* decoded; what is no character is U+FFFD, bytes that are not UTF-8 stay */
-    JSON_OPEN,   /* of an object or list */
+    JSON_NUMBER, /* the digits, unchanged */
+    JSON_STRING, /* decoded; an invalid escape becomes U+FFFD, bytes that are not UTF-8 stay */
+    JSON_OPEN,   /* beginning of an object or list */
     JSON_CLOSE,
-    JSON_LINE, /* the line was whole; it has no id */
-    JSON_JUNK, /* it was not: what was said of it does not count */
+    JSON_LINE, /* the line was complete; has no id */
+    JSON_JUNK, /* the line was not valid: ignore its values */
 };
 
-/* The text of a string or number is valid during the call, and has a NUL behind it. */
+/* The text of a string or number is valid during the call and ends with a NUL. */
 typedef void json_fn(void *ctx, int id, enum json_kind kind, const char *text, size_t len);
 
-enum { JSON_TEXT_MAX = 64 << 10 }; /* bytes: a longer text is cut there */
+enum { JSON_TEXT_MAX = 64 << 10 }; /* bytes; longer texts are cut */
 enum { JSON_DEPTH_MAX = 12 };      /* parts of a path */
 
-struct json_node; /* of the tree that the paths make */
+struct json_node; /* a node of the tree of paths */
 
 struct json_lines {
     json_fn *fn;
@@ -55,22 +56,22 @@ struct json_lines {
         int node;
         bool list;
     } open[JSON_DEPTH_MAX];
-    size_t depth;    /* of `open` */
-    uint64_t passed; /* objects and lists that are open inside of one that nobody wants */
-    int node;        /* what the value that comes is, or -1 */
-    struct buf text; /* key, string or number so far */
-    int escape;      /* how much of an escape is still to come, backslash included */
+    size_t depth;     /* of `open` */
+    uint64_t skipped; /* number of open objects and lists in a value that we skip */
+    int node;         /* node of the next value, or -1 */
+    struct buf text;  /* key, string or number so far */
+    int escape;       /* characters of an escape still to come, including the backslash */
     unsigned unit, surrogate;
 };
 
-/* Every path has at most JSON_DEPTH_MAX parts; "a[]" are two. */
+/* Every path has at most JSON_DEPTH_MAX parts; "a[]" has two. */
 void json_lines_init(struct json_lines *j, const struct json_field *fields, size_t n, json_fn *fn,
                      void *ctx);
 void json_lines_done(struct json_lines *j);
 
 void json_lines_feed(struct json_lines *j, const char *bytes, size_t n);
 
-/* Nothing more will come: what is left is a line too, though nothing ends it. */
+/* Call this at the end of the input: the rest is a line too, even without a line end. */
 void json_lines_end(struct json_lines *j);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * opencode's events. There is none for the end: it has done well if its last step ended because the
- * model had no more to say. A step says what it alone took.
+ * opencode's events. No event reports the end: opencode was successful if its last step ended
+ * because the model had nothing more to say. A step reports only its own usage.
  *
- * Where the conversation does not fit into the model's context any more it tells an error, compacts
- * that in a step of its own, says so in words that are not the agent's, and continues. Its exit
- * code is 1 in the end, however well it ended.
+ * If the conversation no longer fits into the model's context, opencode reports an error, compacts
+ * the conversation in a step of its own, adds a synthetic text, and continues. Then its exit code
+ * is 1 even if it ends successfully.
  */
 #include "agent/output/dialect.h"
 #include "agent/reset_time.h"
@@ -18,18 +18,18 @@ enum {
     TYPE,
     SESSION,
     TEXT,
-    SYNTHETIC, /* its own words, not those of the model */
-    CONTINUES, /* ... behind which it continues, compacted */
+    SYNTHETIC, /* text of opencode itself, not of the model */
+    CONTINUES, /* ... after which it continues, compacted */
     TOOL,
     STATUS,
     TARGET,
     TITLE,
-    MISSING, /* the tool that the model wanted, where there is no such one */
+    MISSING, /* tool that the model wanted but that does not exist */
     TOOL_ERROR,
     REASON,
     TOKENS_IN,
     TOKENS_OUT,
-    THOUGHTS, /* not among those */
+    THOUGHTS, /* not included in TOKENS_OUT */
     CACHE_READ,
     CACHE_MADE,
     COST,
@@ -67,8 +67,8 @@ static const struct json_field fields[] = {
     {"error.data.statusCode", HTTP_STATUS},
 };
 
-/* It is told when it has ended. */
-static void take_tool(struct agent_report *r, const struct dialect_line *l)
+/* opencode reports a tool when it has ended. */
+static void read_tool(struct agent_report *r, const struct dialect_line *l)
 {
     const char *error = dialect_text(l, TOOL_ERROR);
     bool missing = dialect_is(l, TOOL, "invalid") && dialect_count(l, MISSING);
@@ -94,26 +94,26 @@ static void add_usage(struct agent_report *r, const struct dialect_line *l)
     r->changed = true;
 }
 
-static void fail(struct agent_report *r, enum failure failure, const char *reason)
+static void end_badly(struct agent_report *r, enum failure failure, const char *reason)
 {
     dialect_end(r, false, "");
     dialect_fail(r, failure, reason);
 }
 
-static void take_step_end(struct agent_report *r, const struct dialect_line *l)
+static void read_step_end(struct agent_report *r, const struct dialect_line *l)
 {
     add_usage(r, l);
     if (dialect_is(l, REASON, "stop"))
         dialect_end(r, true, "");
     else if (dialect_is(l, REASON, "length"))
-        fail(r, FAILURE_TIMEOUT, "the model's answer was cut off: it was too long");
+        end_badly(r, FAILURE_TIMEOUT, "the model's answer was cut off: it was too long");
     else if (dialect_is(l, REASON, "content-filter"))
-        fail(r, FAILURE_REFUSED, "the model's answer was held back by a content filter");
+        end_badly(r, FAILURE_REFUSED, "a content filter blocked the model's answer");
     else if (!dialect_is(l, REASON, "tool-calls"))
-        fail(r, FAILURE_TRANSIENT, "the model's answer ended for no known reason");
+        end_badly(r, FAILURE_TRANSIENT, "the model's answer ended for no known reason");
 }
 
-static enum failure failure_of(const struct dialect_line *l)
+static enum failure classify_failure(const struct dialect_line *l)
 {
     static const struct {
         const char *name;
@@ -136,7 +136,7 @@ static void begin_step(struct agent_report *r)
     r->finished = r->failed = false;
 }
 
-static void take_text(struct agent_report *r, const struct dialect_line *l)
+static void read_text(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_true(l, CONTINUES))
         r->finished = false;
@@ -144,33 +144,32 @@ static void take_text(struct agent_report *r, const struct dialect_line *l)
         dialect_say(r, AGENT_WORDS, dialect_text(l, TEXT));
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     if (!r->session.len)
         dialect_set(r, &r->session, dialect_text(l, SESSION));
     if (dialect_is(l, TYPE, "step_start")) {
         begin_step(r);
     } else if (dialect_is(l, TYPE, "text")) {
-        take_text(r, l);
+        read_text(r, l);
     } else if (dialect_is(l, TYPE, "tool_use")) {
-        take_tool(r, l);
+        read_tool(r, l);
     } else if (dialect_is(l, TYPE, "step_finish")) {
-        take_step_end(r, l);
+        read_step_end(r, l);
     } else if (dialect_is(l, TYPE, "error")) {
-        const char *said = dialect_text(l, *dialect_text(l, ERROR) ? ERROR : ERROR_NAME);
-        fail(r, failure_of(l), said);
+        const char *message = dialect_text(l, *dialect_text(l, ERROR) ? ERROR : ERROR_NAME);
+        end_badly(r, classify_failure(l), message);
     }
 }
 
 const struct dialect dialect_opencode = {
     .fields = fields,
     .n = ARRAY_LEN(fields),
-    .take = take,
+    .read_line = read_line,
 };
 
-/* Its log has a line for each time that it asks its model, and one for each that failed; between
- * the two it waits, as long as the model's server wants. Small models, as for titles, do not
- * matter. */
+/* Its log has a line for each request to the model and one for each failure. Between the two it
+ * waits as long as the model's server wants. We ignore small models, such as those for titles. */
 void dialect_opencode_hear(struct agent_report *r, const char *line)
 {
     static const char mark[] = "error.error=\"";

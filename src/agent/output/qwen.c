@@ -1,21 +1,21 @@
 /*
- * qwen's stream-json is claude's, but for what a model's server answers: "[API Error: 401 ...]". Up
- * to 0.15 that is the text of a result like any other, a success; since then the message of its
- * error. Its tokens are those that were cached as well, and in a result those of the whole session,
- * also where that was taken up again.
+ * qwen's stream-json equals claude's, except for errors of the model's server: "[API Error: 401
+ * ...]". Up to 0.15 such an error is the text of an ordinary, successful result; since then it is
+ * the message of an error. Input tokens include cached ones. The tokens of a result count the
+ * whole session, even if it was resumed.
  */
 #include "agent/output/dialect.h"
 #include "plan/cause.h"
 
 #include <string.h>
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     static const char mark[] = "[API Error: ";
     bool finished = r->finished;
     r->finished = false;
-    dialect_claude.take(r, l);
-    if (!r->finished) { /* it was another line */
+    dialect_claude.read_line(r, l);
+    if (!r->finished) { /* this line was not a result */
         r->finished = finished;
         return;
     }
@@ -27,9 +27,10 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     dialect_fail(r, cause_of(dialect_number_behind(r->text.s, mark), r->text.s), r->text.s);
 }
 
-const struct dialect dialect_qwen = {.take = take, .like = &dialect_claude};
+const struct dialect dialect_qwen = {.read_line = read_line, .like = &dialect_claude};
 
-/* "[qwen-code] Waiting for API capacity... attempt 1, retry in 7170s", twice a minute. */
+/* Reads "[qwen-code] Waiting for API capacity... attempt 1, retry in 7170s", which qwen prints
+ * twice a minute. */
 void dialect_qwen_hear(struct agent_report *r, const char *line)
 {
     static const char mark[] = "[qwen-code] Waiting for API capacity", in[] = "retry in ";

@@ -19,7 +19,7 @@ static const struct json_field fields[] = {
     {"ok", OK},
 };
 
-static enum failure failure_of(const char *name)
+static enum failure parse_failure(const char *name)
 {
     for (int i = 0; i < FAILURE_COUNT_; i++) {
         if (strcmp(failure_names[i], name) == 0)
@@ -38,7 +38,7 @@ static void add_usage(struct agent_report *r, const struct dialect_line *l)
     r->changed = true;
 }
 
-static void take(struct agent_report *r, const struct dialect_line *l)
+static void read_line(struct agent_report *r, const struct dialect_line *l)
 {
     const char *text = dialect_text(l, TEXT);
     if (dialect_is(l, TYPE, "start")) {
@@ -59,7 +59,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         r->reset = dialect_int(l, RESETS_AT, 0) * 1000;
         dialect_fail(r, FAILURE_LIMIT, *text ? text : "usage limit reached");
     } else if (dialect_is(l, TYPE, "error")) {
-        dialect_fail(r, failure_of(dialect_text(l, CLASS)), text);
+        dialect_fail(r, parse_failure(dialect_text(l, CLASS)), text);
     } else if (dialect_is(l, TYPE, "result")) {
         dialect_end(r, dialect_true(l, OK), text);
     }
@@ -68,5 +68,5 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 const struct dialect dialect_sim = {
     .fields = fields,
     .n = ARRAY_LEN(fields),
-    .take = take,
+    .read_line = read_line,
 };

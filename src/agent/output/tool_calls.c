@@ -14,7 +14,7 @@ uint64_t tool_calls_hash(const char *id)
     return h;
 }
 
-static struct tool_call *find(const struct tool_calls *t, uint64_t id)
+static struct tool_call *find_call(const struct tool_calls *t, uint64_t id)
 {
     for (size_t i = 0; i < t->list.n; i++) {
         if (t->list.v[i].id == id)
@@ -23,18 +23,18 @@ static struct tool_call *find(const struct tool_calls *t, uint64_t id)
     return NULL;
 }
 
-static void take_out(struct tool_calls *t, struct tool_call *tool)
+static void remove_call(struct tool_calls *t, struct tool_call *tool)
 {
-    size_t behind = t->list.n - 1 - (size_t)(tool - t->list.v);
+    size_t after = t->list.n - 1 - (size_t)(tool - t->list.v);
     free(tool->action);
-    memmove(tool, tool + 1, behind * sizeof(*tool));
+    memmove(tool, tool + 1, after * sizeof(*tool));
     t->list.n--;
 }
 
 void tool_calls_done(struct tool_calls *t)
 {
     while (t->list.n)
-        take_out(t, &t->list.v[t->list.n - 1]);
+        remove_call(t, &t->list.v[t->list.n - 1]);
     vec_done(&t->list);
 }
 
@@ -43,7 +43,7 @@ void tool_calls_begin(struct tool_calls *t, const char *id, const char *action, 
     size_t len = strlen(action);
     tool_calls_end(t, id);
     if (t->list.n == TOOLS_MAX)
-        take_out(t, t->list.v);
+        remove_call(t, t->list.v);
     vec_push(&t->list, (struct tool_call){
                            .id = tool_calls_hash(id),
                            .action = mem_dup(action, len < ACTION_MAX ? len : ACTION_MAX),
@@ -54,14 +54,14 @@ void tool_calls_begin(struct tool_calls *t, const char *id, const char *action, 
 
 void tool_calls_end(struct tool_calls *t, const char *id)
 {
-    struct tool_call *tool = find(t, tool_calls_hash(id));
+    struct tool_call *tool = find_call(t, tool_calls_hash(id));
     if (tool)
-        take_out(t, tool);
+        remove_call(t, tool);
 }
 
 void tool_calls_helps(struct tool_calls *t, const char *id)
 {
-    struct tool_call *tool = find(t, tool_calls_hash(id));
+    struct tool_call *tool = find_call(t, tool_calls_hash(id));
     if (tool)
         tool->helper = true;
 }

@@ -1,7 +1,7 @@
 /*
- * struct tool_calls: the tools that an agent uses just now, by the ids that its output has for the
- * calls: each was begun, and has not answered so far. As long as one of them works, an agent that
- * says nothing has not stopped.
+ * struct tool_calls: the tools that an agent is using, by the ids that its output gives to the
+ * calls: each has begun and not ended yet. While one of them works, a silent agent has not
+ * stalled.
  */
 #ifndef AGENT_OUTPUT_TOOL_CALLS_H
 #define AGENT_OUTPUT_TOOL_CALLS_H
@@ -13,30 +13,30 @@
 
 struct tool_call {
     uint64_t id;
-    char *action;  /* the tool, and what it is used on */
+    char *action;  /* the tool, and its target */
     int64_t since; /* monotonic ms */
-    bool helper;   /* it is an agent itself, which is heard of by what it does */
-    bool asks;     /* it asks a person, and works for nobody */
+    bool helper;   /* it is an agent itself, whose own tools show that it works */
+    bool asks;     /* it waits for a person's answer, so it does not count as work */
 };
 
 struct tool_calls {
-    VEC(struct tool_call) list; /* the oldest first */
+    VEC(struct tool_call) list; /* oldest first */
 };
 void tool_calls_done(struct tool_calls *t);
 
-/* Memory is bounded: where there are too many, the oldest is forgotten. */
+/* Memory is bounded: if there are too many, we forget the oldest. */
 void tool_calls_begin(struct tool_calls *t, const char *id, const char *action, bool asks);
-/* One that is not there is none. */
+/* Ignores an unknown id. */
 void tool_calls_end(struct tool_calls *t, const char *id);
-void tool_calls_helps(struct tool_calls *t, const char *id); /* it is a helper */
+void tool_calls_helps(struct tool_calls *t, const char *id); /* marks it as a helper */
 
-/* By what an id is told from others, which may be of any length. */
+/* A hash to compare ids, which may be of any length. */
 uint64_t tool_calls_hash(const char *id);
 
-/* Whether one of them works, which a helper by itself does not. */
+/* True if one of them works; a helper or a question does not count. */
 bool tool_calls_work(const struct tool_calls *t);
 
-/* The one that was begun last, of those that ask a person or of the others; NULL: there is none. */
+/* The newest one of those that ask a person, or of the others; NULL if there is none. */
 const struct tool_call *tool_calls_last(const struct tool_calls *t, bool asks);
 
 #endif

@@ -20,7 +20,7 @@ struct line {
     struct node *map;
 };
 
-/* Messages quote names of files, and are cut anywhere: JSON takes whole characters only. */
+/* Messages quote file names and may be cut within a character, but JSON needs valid UTF-8. */
 static void put_text(struct line *l, const char *key, const char *s)
 {
     autobuf struct buf valid = BUF_INIT;
@@ -35,14 +35,14 @@ static void put_text(struct line *l, const char *key, const char *s)
     node_put_string(&l->arena, l->map, key, s ? valid.s : NULL);
 }
 
-static void begin(struct line *l, const char *type)
+static void begin_event(struct line *l, const char *type)
 {
     *l = (struct line){0};
     l->map = node_new_map(&l->arena);
     put_text(l, "type", type);
 }
 
-static int end(struct line *l, const struct sim *sim, struct err *err)
+static int write_event(struct line *l, const struct sim *sim, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
     doc_write_line(&out, l->map);
@@ -59,59 +59,59 @@ int sim_tell_start(const struct sim *sim, struct err *err)
                                  : mem_printf("sim-%s%s%lld", job->task ? job->task : "",
                                               job->task ? "-" : "", (long long)job->attempt);
     struct line l;
-    begin(&l, "start");
+    begin_event(&l, "start");
     put_text(&l, "session", session);
     put_text(&l, "task", job->task);
     node_put_int(&l.arena, l.map, "attempt", job->attempt);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
 int sim_tell(const struct sim *sim, const char *type, const char *text, struct err *err)
 {
     struct line l;
-    begin(&l, type);
+    begin_event(&l, type);
     put_text(&l, "text", text);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
-/* One at a time: the line of the prompt says which. */
+/* Only one tool runs at a time, so the line number of the prompt is its id. */
 int sim_tell_tool(const struct sim *sim, const char *text, struct err *err)
 {
     autofree char *id = mem_printf("line-%zu", sim->line);
     struct line l;
-    begin(&l, text ? "tool" : "tool_end");
+    begin_event(&l, text ? "tool" : "tool_end");
     put_text(&l, "id", id);
     put_text(&l, "text", text);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
 int sim_tell_usage(const struct sim *sim, int64_t in, int64_t out, const double *usd,
                    struct err *err)
 {
     struct line l;
-    begin(&l, "usage");
+    begin_event(&l, "usage");
     node_put_int(&l.arena, l.map, "tokens_in", in);
     node_put_int(&l.arena, l.map, "tokens_out", out);
     if (usd)
         node_put_real(&l.arena, l.map, "usd", *usd);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
 int sim_tell_limit(const struct sim *sim, int64_t resets_at, struct err *err)
 {
     struct line l;
-    begin(&l, "limit");
+    begin_event(&l, "limit");
     node_put_int(&l.arena, l.map, "resets_at", resets_at);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
 int sim_tell_error(const struct sim *sim, const char *failure, const char *text, struct err *err)
 {
     struct line l;
-    begin(&l, "error");
+    begin_event(&l, "error");
     put_text(&l, "class", failure);
     put_text(&l, "text", text);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }
 
 int sim_finish(struct sim *sim, int code, const char *text, struct err *err)
@@ -122,8 +122,8 @@ int sim_finish(struct sim *sim, int code, const char *text, struct err *err)
     sim->code = code;
     if (!text)
         text = sim->said.len ? sim->said.s : ending;
-    begin(&l, "result");
+    begin_event(&l, "result");
     node_put_bool(&l.arena, l.map, "ok", code == 0);
     put_text(&l, "text", text);
-    return end(&l, sim, err);
+    return write_event(&l, sim, err);
 }

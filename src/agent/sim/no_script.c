@@ -1,4 +1,5 @@
-/* A prompt that was written for a real agent: sim touches what such a one may touch, no more. */
+/* For a prompt that was written for a real agent: sim touches only files that such an agent may
+ * touch. */
 #include "agent/sim/sim_private.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
@@ -7,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether an owned path stands for one file: it is one, or is not there and looks like one. */
+/* True if an owned path names one file: it is a file, or does not exist and looks like one. */
 static bool is_file(const char *owned, const char *claim)
 {
     struct stat st;
@@ -20,8 +21,8 @@ static bool is_file(const char *owned, const char *claim)
     return strchr(slash ? slash + 1 : claim, '.');
 }
 
-/* Looks for a path that both patterns have. */
-static bool meet(const struct glob *own, const char *wanted, struct buf *path)
+/* Finds a path that both patterns match. */
+static bool find_common_path(const struct glob *own, const char *wanted, struct buf *path)
 {
     struct glob *glob = glob_new(wanted, false);
     bool found = glob && glob_overlap(own, glob, path);
@@ -29,19 +30,20 @@ static bool meet(const struct glob *own, const char *wanted, struct buf *path)
     return found;
 }
 
-/* The path in the claim that is nearest to rehearsal-TASK.txt; every claim has some path. */
-static bool find_inside(const struct glob *own, const char *name, struct buf *path)
+/* Finds the path in the claim that is most similar to rehearsal-TASK.txt; every claim matches some
+ * path. */
+static bool find_path(const struct glob *own, const char *name, struct buf *path)
 {
     static const char *const around[][2] = {{"**/", ".txt"}, {"**/", "*"}, {"**/*", "*"}};
     for (size_t i = 0; i < ARRAY_LEN(around); i++) {
         autofree char *wanted = mem_printf("%s%s%s", around[i][0], name, around[i][1]);
-        if (meet(own, wanted, path))
+        if (find_common_path(own, wanted, path))
             return true;
     }
-    return meet(own, "", path);
+    return find_common_path(own, "", path);
 }
 
-static int choose(const struct sim *sim, const char *owned, struct buf *path, struct err *err)
+static int choose_path(const struct sim *sim, const char *owned, struct buf *path, struct err *err)
 {
     autobuf struct buf claim = BUF_INIT;
     const char *task = sim->job->task;
@@ -54,15 +56,15 @@ static int choose(const struct sim *sim, const char *owned, struct buf *path, st
         return 0;
     }
     struct glob *own = glob_new(claim.s, false);
-    bool found = own && find_inside(own, name, path);
+    bool found = own && find_path(own, name, path);
     glob_free(own);
     return found ? 0 : err_set(err, ERR_INPUT, "the owned path '%.200s' has no path in it", owned);
 }
 
-static int touch(struct sim *sim, const char *owned, struct err *err)
+static int touch_path(struct sim *sim, const char *owned, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
-    if (choose(sim, owned, &path, err))
+    if (choose_path(sim, owned, &path, err))
         return -1;
     autofree char *action = mem_printf("write %s", path.s);
     autofree char *text =
@@ -79,12 +81,12 @@ int sim_rehearse(struct sim *sim, struct err *err)
     for (const char *s = sim->job->owns ? sim->job->owns : ""; *s; s += *s == '\n') {
         size_t len = strcspn(s, "\n");
         autofree char *owned = mem_dup(s, len);
-        if (len && touch(sim, owned, err))
+        if (len && touch_path(sim, owned, err))
             return -1;
         files += len > 0;
         s += len;
     }
-    if (!files && touch(sim, "", err))
+    if (!files && touch_path(sim, "", err))
         return -1;
     return sim_sleep(sim->job->estimate / 1000, err);
 }

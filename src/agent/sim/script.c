@@ -37,7 +37,7 @@ static char *skip_blanks(char *s)
     return s;
 }
 
-/* Bytes of the JSON string that s begins with, quotes included; 0 where it is not closed. */
+/* The length of the JSON string at the beginning of s with its quotes; 0 if it is not closed. */
 static size_t quoted_length(const char *s)
 {
     for (size_t i = 1; s[i]; i++) {
@@ -49,7 +49,7 @@ static size_t quoted_length(const char *s)
     return 0;
 }
 
-/* False where it is no string of JSON, or one that C has no string for. */
+/* False if it is not a JSON string, or contains a NUL. */
 static bool push_quoted(struct strv *args, const char *s, size_t len)
 {
     struct doc doc = {0};
@@ -63,7 +63,7 @@ static bool push_quoted(struct strv *args, const char *s, size_t len)
     return good;
 }
 
-static char *take_word(char **s)
+static char *split_word(char **s)
 {
     char *word = *s;
     char *end = word + strcspn(word, " \t\r");
@@ -72,10 +72,10 @@ static char *take_word(char **s)
     return word;
 }
 
-static int take_arg(char **s, struct strv *args, struct err *err)
+static int parse_arg(char **s, struct strv *args, struct err *err)
 {
     if (**s != '"') {
-        strv_push(args, take_word(s));
+        strv_push(args, split_word(s));
         return 0;
     }
     size_t len = quoted_length(*s);
@@ -85,8 +85,8 @@ static int take_arg(char **s, struct strv *args, struct err *err)
     return 0;
 }
 
-/* Shell lines may well begin with a quote: what is not one JSON string as a whole is itself. */
-static void take_rest(char **s, struct strv *args)
+/* A shell line may begin with a quote: only a text that is one whole JSON string is decoded. */
+static void parse_rest(char **s, struct strv *args)
 {
     size_t len = strlen(*s);
     bool quoted = **s == '"' && quoted_length(*s) == len;
@@ -95,19 +95,19 @@ static void take_rest(char **s, struct strv *args)
     *s += len;
 }
 
-static int take_args(struct sim_call *call, char *s, struct err *err)
+static int parse_args(struct sim_call *call, char *s, struct err *err)
 {
     const struct sim_step *step = call->step;
     while (*s && call->args.n < step->max) {
         if (call->args.n + 1 == step->max)
-            take_rest(&s, &call->args);
-        else if (take_arg(&s, &call->args, err))
+            parse_rest(&s, &call->args);
+        else if (parse_arg(&s, &call->args, err))
             return -1;
     }
     if (*s)
         return err_set(err, ERR_INPUT, "takes no arguments");
     if (call->args.n < step->min)
-        return err_set(err, ERR_INPUT, "wants %s", step->usage);
+        return err_set(err, ERR_INPUT, "needs %s", step->usage);
     return 0;
 }
 
@@ -118,9 +118,9 @@ static size_t trimmed_length(const char *s, size_t len)
     return len;
 }
 
-static int take_on(struct sim_call *call, char **s, int64_t attempt, struct err *err)
+static int parse_on(struct sim_call *call, char **s, int64_t attempt, struct err *err)
 {
-    const char *word = take_word(s);
+    const char *word = split_word(s);
     int64_t n = text_parse_count(word, strlen(word));
     if (n < 1)
         return err_set(err, ERR_INPUT, "on: '%.80s' is not the number of an attempt", word);
@@ -136,23 +136,23 @@ int sim_call_parse(struct sim_call *call, const char *s, size_t len, int64_t att
         return err_set(err, ERR_INPUT, "is not UTF-8 text");
     autofree char *line = mem_dup(s, trimmed_length(s, len));
     char *at = skip_blanks(line);
-    const char *name = take_word(&at);
+    const char *name = split_word(&at);
     while (strcmp(name, "on") == 0) {
-        if (take_on(call, &at, attempt, err))
+        if (parse_on(call, &at, attempt, err))
             return -1;
-        name = take_word(&at);
+        name = split_word(&at);
     }
     call->step = sim_step_find(name, err);
     if (!call->step)
         return -1;
-    return take_args(call, at, err) ? err_wrap(err, "%s", call->step->name) : 0;
+    return parse_args(call, at, err) ? err_wrap(err, "%s", call->step->name) : 0;
 }
 
 bool sim_step_is_for_one(const char *s, size_t len)
 {
     autofree char *line = mem_dup(s, trimmed_length(s, len));
     char *at = skip_blanks(line);
-    return strcmp(take_word(&at), "on") == 0;
+    return strcmp(split_word(&at), "on") == 0;
 }
 
 void sim_call_done(struct sim_call *call)

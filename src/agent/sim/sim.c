@@ -1,15 +1,15 @@
 #include "agent/sim/sim_private.h"
 #include "sys/fs/file.h"
 
-/* The script is at fault rather than a command that it ran: no retry would help. */
-static int give_up(struct sim *sim, const struct err *why, struct err *err)
+/* Fails because of an error in the script itself: no retry would help. */
+static int fail_script(struct sim *sim, const struct err *why, struct err *err)
 {
     if (sim_tell_error(sim, "internal", why->msg, err))
         return -1;
     return sim_finish(sim, 1, why->msg, err);
 }
 
-static int do_line(struct sim *sim, const char *s, size_t len, struct err *err)
+static int run_line(struct sim *sim, const char *s, size_t len, struct err *err)
 {
     struct sim_call call;
     int rc = sim_call_parse(&call, s, len, sim->job->attempt, err);
@@ -19,7 +19,7 @@ static int do_line(struct sim *sim, const char *s, size_t len, struct err *err)
     return rc;
 }
 
-/* Where that fails, it cannot be gone on with, which is found out then. */
+/* If this fails, resuming the session will fail and report it. */
 void sim_remember(const struct sim *sim)
 {
     const struct sim_job *job = sim->job;
@@ -40,13 +40,13 @@ static int do_script(struct sim *sim, struct err *err)
         steps = true;
         sim->line = script.line;
         sim->rest = script.at;
-        if (do_line(sim, s, len, &why)) {
+        if (run_line(sim, s, len, &why)) {
             (void)err_wrap(&why, "line %zu", sim->line);
-            return give_up(sim, &why, err);
+            return fail_script(sim, &why, err);
         }
     }
     if (!steps && !job->session && sim_rehearse(sim, &why))
-        return give_up(sim, &why, err);
+        return fail_script(sim, &why, err);
     return 0;
 }
 

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Makes the folders above path, with the rights that the user's umask leaves: they are the
- * agent's work. */
+/* Makes the folders above `path`, with the permissions that the user's umask allows: they are part
+ * of the agent's work. */
 static int make_parents(const char *path, struct err *err)
 {
     autofree char *dir = mem_str(path);

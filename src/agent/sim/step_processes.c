@@ -13,13 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static int start(char *const argv[], int out_fd, int errs_fd, pid_t *ret_pid, struct err *err)
+static int start_command(char *const argv[], int out_fd, int errs_fd, pid_t *ret_pid,
+                         struct err *err)
 {
     struct spawn sp = {.argv = argv, .fds = {SPAWN_NULL, out_fd, errs_fd, SPAWN_NONE, SPAWN_NONE}};
     return spawn_start(&sp, ret_pid, err);
 }
 
-static int await(pid_t pid, int *ret_status, struct err *err)
+static int wait_for_child(pid_t pid, int *ret_status, struct err *err)
 {
     while (waitpid(pid, ret_status, 0) < 0) {
         if (errno != EINTR)
@@ -28,12 +29,13 @@ static int await(pid_t pid, int *ret_status, struct err *err)
     return 0;
 }
 
-/* Runs a command to its end. Its failure is that of the agent, as it is of a real one. */
-static int run(struct sim *sim, char *const argv[], int out_fd, struct err *err)
+/* Runs a command to its end. If it fails, the agent fails, as a real one does. */
+static int run_command(struct sim *sim, char *const argv[], int out_fd, struct err *err)
 {
     pid_t pid;
     int status;
-    if (start(argv, out_fd, sim->job->errs_fd, &pid, err) || await(pid, &status, err))
+    if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) ||
+        wait_for_child(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;
@@ -47,7 +49,7 @@ static int run(struct sim *sim, char *const argv[], int out_fd, struct err *err)
 int sim_do_sh(struct sim *sim, char *const *args, struct err *err)
 {
     char *const argv[] = {"sh", "-c", args[0], NULL};
-    return run(sim, argv, sim->job->out_fd, err);
+    return run_command(sim, argv, sim->job->out_fd, err);
 }
 
 int sim_do_tool(struct sim *sim, char *const *args, struct err *err)
@@ -62,19 +64,19 @@ int sim_do_commit(struct sim *sim, char *const *args, struct err *err)
 {
     char *const add[] = {"git", "add", "-A", NULL};
     char *const commit[] = {"git", "commit", "-q", "-m", args[0], NULL};
-    if (run(sim, add, sim->job->errs_fd, err))
+    if (run_command(sim, add, sim->job->errs_fd, err))
         return -1;
-    return sim->ended ? 0 : run(sim, commit, sim->job->errs_fd, err);
+    return sim->ended ? 0 : run_command(sim, commit, sim->job->errs_fd, err);
 }
 
 int sim_do_spawn(struct sim *sim, char *const *args, struct err *err)
 {
     char *const argv[] = {"sh", "-c", args[0], NULL};
     pid_t pid;
-    return start(argv, sim->job->out_fd, sim->job->errs_fd, &pid, err);
+    return start_command(argv, sim->job->out_fd, sim->job->errs_fd, &pid, err);
 }
 
-/* Descriptors that we were started with are the lifelines of others. */
+/* Inherited descriptors are lifelines of other processes: children must not keep them open. */
 static int keep_standard_fds_only(struct err *err)
 {
     DIR *fds = opendir("/dev/fd");
@@ -90,7 +92,7 @@ static int keep_standard_fds_only(struct err *err)
     return rc;
 }
 
-/* The first of the two forks: leads a session, and leaves the daemon in it, an orphan. */
+/* Runs in the first of two forks: starts a session and leaves the daemon in it as an orphan. */
 static int start_daemon(char *const argv[], struct err *err)
 {
     pid_t pid;
@@ -98,7 +100,7 @@ static int start_daemon(char *const argv[], struct err *err)
         return err_sys(err, "setsid");
     if (keep_standard_fds_only(err))
         return -1;
-    return start(argv, SPAWN_NULL, SPAWN_NULL, &pid, err);
+    return start_command(argv, SPAWN_NULL, SPAWN_NULL, &pid, err);
 }
 
 int sim_do_daemon(struct sim *sim, char *const *args, struct err *err)
@@ -111,7 +113,7 @@ int sim_do_daemon(struct sim *sim, char *const *args, struct err *err)
         return err_sys(err, "fork");
     if (pid == 0)
         _exit(start_daemon(argv, err) ? err->errnum : 0);
-    if (await(pid, &status, err))
+    if (wait_for_child(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;
@@ -155,8 +157,8 @@ int sim_do_ignore(struct sim *sim, char *const *args, struct err *err)
     return find_signal(args[0], &number, err) ? -1 : set_handler(number, SIG_IGN, err);
 }
 
-/* Whoever started us may have it ignored or blocked; KILL and STOP are never either. */
-static int let_through(int number, struct err *err)
+/* Our parent may have ignored or blocked the signal; KILL and STOP can be neither. */
+static int unblock_signal(int number, struct err *err)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -170,7 +172,7 @@ int sim_do_signal(struct sim *sim, char *const *args, struct err *err)
 {
     (void)sim;
     int number = 0;
-    if (find_signal(args[0], &number, err) || let_through(number, err))
+    if (find_signal(args[0], &number, err) || unblock_signal(number, err))
         return -1;
     struct rlimit no_core = {0};
     if (setrlimit(RLIMIT_CORE, &no_core) < 0)

@@ -155,7 +155,7 @@ const struct sim_step *sim_step_find(const char *name, struct err *err)
     }
     const char *meant = text_nearest(name, names, STEPS);
     if (!*name)
-        (void)err_set(err, ERR_INPUT, "there is no step");
+        (void)err_set(err, ERR_INPUT, "the name of a step is missing");
     else if (meant)
         (void)err_set(err, ERR_INPUT, "'%.80s' is not a step; did you mean '%s'?", name, meant);
     else

@@ -44,7 +44,7 @@ refute_called() { # TASK WORD
     add_task aider 'engine: aider' 'prompt: p' 'engine_args: [--no-suggest-shell-commands]'
     run_apart anabranch run -j 8 --engine-exe "$BATS_TEST_TMPDIR/agent" plan.yaml 3>&-
     assert_no_sanitizer
-    [[ $stderr == *"'gemini' cannot be told 'effort': it is left out"* ]] || fail "no warning"
+    [[ $stderr == *"'gemini' does not support 'effort': it is ignored"* ]] || fail "no warning"
     assert_called claude --effort xhigh --max-turns 7 --append-system-prompt 'be brief'
     [[ $(<"$CALLS/claude.retries") == 2 && $(<"$CALLS/again.retries") == 9 ]] ||
         fail "retries: $(cat "$CALLS"/*.retries)"
@@ -64,7 +64,7 @@ refute_called() { # TASK WORD
     add_task a 'read_only: true' 'prompt: p' 'max_turns: 7'
     run_apart anabranch run --engine codex --engine-exe "$BATS_TEST_TMPDIR/agent" plan.yaml 3>&-
     assert_status 2
-    [[ $stderr == *"task 'a': its 'max_turns' is for 'claude': 'codex' cannot be told"* ]] || fail
+    [[ $stderr == *"task 'a': its 'max_turns' is for 'claude': 'codex' does not support it"* ]] || fail
     begin_plan
     add_task a 'read_only: true' 'engine_args: [--debug]' -- 'say done'
     run_apart anabranch run --engine codex --engine-exe "$BATS_TEST_TMPDIR/agent" plan.yaml 3>&-

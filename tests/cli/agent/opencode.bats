@@ -49,7 +49,7 @@ refusal refused content filter
 length timeout cut off
 unreachable transient Cannot connect
 unknown-model transient Unexpected server error
-unknown-agent setup it did not work as the agent that the plan names
+unknown-agent setup opencode did not use the agent that the plan names
 END
 }
 
@@ -61,7 +61,7 @@ END
     add_task a 'engine: opencode' 'prompt: Write it.'
     run_agents
     assert_status 1
-    assert_failed a setup 'it did not work as the agent that the plan names'
+    assert_failed a setup 'opencode did not use the agent that the plan names'
     [[ $(task_report a .output) != *level=INFO* ]] || fail "$(task_report a .output)"
 }
 

@@ -112,9 +112,9 @@ assert_step_failed() { # N MESSAGE
     run_sim 'sim> xyzzyx'
     assert_step_failed 1 "'xyzzyx' is not a step"
     run_sim '' '' 'sim>'
-    assert_step_failed 3 'there is no step'
+    assert_step_failed 3 'the name of a step is missing'
     run_sim 'sim> write a'
-    assert_step_failed 1 'write: wants PATH TEXT'
+    assert_step_failed 1 'write: needs PATH TEXT'
     run_sim 'sim> hang on'
     assert_step_failed 1 'hang: takes no arguments'
     run_sim 'sim> write "a b'
