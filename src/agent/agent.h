@@ -50,7 +50,7 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
  * support an option that the plan sets. */
 int agent_check_instead(enum engine engine, const struct task *task, struct err *err);
 
-/* What an engine can do. */
+/* The abilities of an engine. */
 struct agent_facts {
     const char *program; /* NULL: it has none of its own */
     bool speaks;         /* we understand its output while it works */
@@ -134,7 +134,7 @@ typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text
 
 enum { AGENT_COUNTED = 16 };
 
-/* What we know from an agent's output so far. */
+/* Everything that we know from an agent's output so far. */
 struct agent_report {
     agent_saying_fn *saying; /* or NULL */
     void *saying_ctx;

@@ -15,13 +15,13 @@ enum { WORDS_MAX = 8, ZONE_MAX = 64, MINUTE_MS = 60 * 1000 };
 
 static const int64_t day_ms = 24LL * 60 * MINUTE_MS;
 
-/* A moment as it is written. */
+/* A moment as the text writes it. */
 struct when {
-    int year, month, day; /* year 0: not said; day 0: neither; months from 0 on */
+    int year, month, day; /* year 0: no year; day 0: no date; months count from 0 */
     int hour, minute, second;
     bool has_offset;
     int offset;          /* minutes east of Greenwich */
-    char zone[ZONE_MAX]; /* "": not said */
+    char zone[ZONE_MAX]; /* "": no zone */
 };
 
 static bool is_digit(char c)
@@ -46,7 +46,7 @@ static const char *skip_blanks(const char *s)
     return s;
 }
 
-static size_t letters(const char *s)
+static size_t count_letters(const char *s)
 {
     size_t n = 0;
     while (is_letter(s[n]))
@@ -54,7 +54,7 @@ static size_t letters(const char *s)
     return n;
 }
 
-static size_t digits(const char *s)
+static size_t count_digits(const char *s)
 {
     size_t n = 0;
     while (is_digit(s[n]))
@@ -62,20 +62,20 @@ static size_t digits(const char *s)
     return n;
 }
 
-/* A word as a whole. */
-static bool take_word(const char **s, const char *word)
+/* Reads a whole word. */
+static bool read_word(const char **s, const char *word)
 {
     size_t len = strlen(word);
-    if (letters(*s) != len || strncasecmp(*s, word, len) != 0)
+    if (count_letters(*s) != len || strncasecmp(*s, word, len) != 0)
         return false;
     *s += len;
     return true;
 }
 
-/* One to max digits, which are at most nine. */
-static bool take_number(const char **s, size_t max, int *ret)
+/* Reads one to `max` digits; max is at most nine. */
+static bool read_number(const char **s, size_t max, int *ret)
 {
-    size_t n = digits(*s);
+    size_t n = count_digits(*s);
     if (!n || n > max)
         return false;
     for (*ret = 0; n > 0; n--, ++*s)
@@ -83,7 +83,7 @@ static bool take_number(const char **s, size_t max, int *ret)
     return true;
 }
 
-static bool take_char(const char **s, char c)
+static bool read_char(const char **s, char c)
 {
     if (**s != c)
         return false;
@@ -91,7 +91,7 @@ static bool take_char(const char **s, char c)
     return true;
 }
 
-/* What the database has under no such name, or only without their summer. */
+/* Abbreviations that the zone database lacks, or has only without daylight saving time. */
 static const struct {
     const char *word, *zone;
 } short_zones[] = {
@@ -110,8 +110,9 @@ static const char *long_zone(const char *zone)
     return zone;
 }
 
-/* The C library takes a zone that it does not know for Greenwich's, and a path for a file. */
-static bool is_known(const char *zone)
+/* The C library treats an unknown zone as UTC, and would open a path as a file. So we check the
+ * zone ourselves. */
+static bool is_known_zone(const char *zone)
 {
     const char *own = getenv("TZDIR");
     autofree char *path = mem_printf("%s/%s", own ? own : "/usr/share/zoneinfo", zone);
@@ -121,7 +122,7 @@ static bool is_known(const char *zone)
 static void set_zone(const char *zone)
 {
     if (zone)
-        (void)setenv("TZ", zone, 1); /* fails for lack of memory alone: then it is our own */
+        (void)setenv("TZ", zone, 1); /* fails only without memory: then our own zone stays */
     else
         (void)unsetenv("TZ");
     tzset();
@@ -136,7 +137,8 @@ static int64_t local_ms(struct tm tm, const struct when *w)
     return (int64_t)mktime(&tm) * 1000;
 }
 
-/* A minute ago is now: what is written has no seconds, and is not of tomorrow because of them. */
+/* A time up to a minute ago counts as now: the text has no seconds, and must not mean tomorrow
+ * because of them. */
 static int64_t next_time(const struct when *w, struct tm today, int64_t now)
 {
     int64_t t = local_ms(today, w);
@@ -156,12 +158,12 @@ static int64_t nearest_date(const struct when *w, const struct tm *today, int64_
     return best;
 }
 
-/* In the zone that is set. */
+/* Converts a moment in the present zone. */
 static int64_t local_moment(const struct when *w, int64_t now)
 {
     time_t seconds = (time_t)(now / 1000);
     struct tm today = {0};
-    (void)localtime_r(&seconds, &today); /* the time now is a year that an int holds */
+    (void)localtime_r(&seconds, &today); /* cannot fail: an int can hold the present year */
     if (!w->day)
         return next_time(w, today, now);
     if (!w->year)
@@ -170,7 +172,7 @@ static int64_t local_moment(const struct when *w, int64_t now)
                     w);
 }
 
-static int64_t moment(const struct when *w, int64_t now)
+static int64_t convert_moment(const struct when *w, int64_t now)
 {
     const char *zone = long_zone(w->zone);
     if (w->has_offset) {
@@ -182,7 +184,7 @@ static int64_t moment(const struct when *w, int64_t now)
                         .tm_sec = w->second};
         return (int64_t)timegm(&tm) * 1000;
     }
-    if (!is_known(zone))
+    if (!is_known_zone(zone))
         return local_moment(w, now);
     autofree char *own = getenv("TZ") ? mem_str(getenv("TZ")) : NULL;
     set_zone(zone);
@@ -191,15 +193,15 @@ static int64_t moment(const struct when *w, int64_t now)
     return t;
 }
 
-/* "(Europe/Berlin)", "UTC" */
-static void take_zone(const char **s, struct when *w)
+/* Reads "(Europe/Berlin)", "UTC". */
+static void read_zone(const char **s, struct when *w)
 {
     static const char chars[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
     const char *at = skip_blanks(*s);
-    bool open = take_char(&at, '(');
+    bool open = read_char(&at, '(');
     size_t n = strspn(at, chars);
-    bool bare = !open && (take_word(&at, "UTC") || take_word(&at, "GMT"));
+    bool bare = !open && (read_word(&at, "UTC") || read_word(&at, "GMT"));
     if (bare)
         (void)snprintf(w->zone, sizeof(w->zone), "UTC");
     if (bare || !open || !n || n >= sizeof(w->zone) || at[n] != ')')
@@ -208,25 +210,25 @@ static void take_zone(const char **s, struct when *w)
     w->zone[n] = '\0';
 }
 
-/* "14:30", "9:05:30", "3pm", "3:15 PM" */
-static bool take_clock(const char **s, struct when *w)
+/* Reads "14:30", "9:05:30", "3pm", "3:15 PM". */
+static bool read_clock(const char **s, struct when *w)
 {
     const char *at = *s;
     bool minutes = false;
-    if (!take_number(&at, 2, &w->hour))
+    if (!read_number(&at, 2, &w->hour))
         return false;
     w->minute = w->second = 0;
-    if (take_char(&at, ':')) {
-        if (digits(at) != 2 || !take_number(&at, 2, &w->minute))
+    if (read_char(&at, ':')) {
+        if (count_digits(at) != 2 || !read_number(&at, 2, &w->minute))
             return false;
         minutes = true;
-        if (*at == ':' && digits(at + 1) == 2) {
+        if (*at == ':' && count_digits(at + 1) == 2) {
             at++;
-            (void)take_number(&at, 2, &w->second);
+            (void)read_number(&at, 2, &w->second);
         }
     }
     const char *half = skip_blanks(at);
-    bool am = take_word(&half, "am"), pm = !am && take_word(&half, "pm");
+    bool am = read_word(&half, "am"), pm = !am && read_word(&half, "pm");
     if (am || pm) {
         if (w->hour < 1 || w->hour > 12)
             return false;
@@ -235,17 +237,17 @@ static bool take_clock(const char **s, struct when *w)
     }
     if (w->hour > 23 || w->minute > 59 || w->second > 60 || (!minutes && !am && !pm))
         return false;
-    take_zone(&at, w);
+    read_zone(&at, w);
     *s = at;
     return true;
 }
 
-static bool take_month(const char **s, int *ret)
+static bool read_month(const char **s, int *ret)
 {
     static const char *const names[] = {"January",   "February", "March",    "April",
                                         "May",       "June",     "July",     "August",
                                         "September", "October",  "November", "December"};
-    size_t n = letters(*s);
+    size_t n = count_letters(*s);
     for (int i = 0; n >= 3 && i < 12; i++) {
         if (n <= strlen(names[i]) && strncasecmp(*s, names[i], n) == 0) {
             *s += n;
@@ -256,12 +258,12 @@ static bool take_month(const char **s, int *ret)
     return false;
 }
 
-/* "3", "3rd" */
-static bool take_day(const char **s, int *ret)
+/* Reads "3", "3rd". */
+static bool read_day(const char **s, int *ret)
 {
-    if (!take_number(s, 2, ret) || *ret < 1 || *ret > 31)
+    if (!read_number(s, 2, ret) || *ret < 1 || *ret > 31)
         return false;
-    (void)(take_word(s, "st") || take_word(s, "nd") || take_word(s, "rd") || take_word(s, "th"));
+    (void)(read_word(s, "st") || read_word(s, "nd") || read_word(s, "rd") || read_word(s, "th"));
     return true;
 }
 
@@ -271,77 +273,78 @@ static const char *skip_comma(const char *s)
     return skip_blanks(s + (*s == ','));
 }
 
-/* "Nov 3, 9am", "November 3rd, 2026 at 9:41 PM", "3 Nov 2026 09:00": midnight where no time of day
- * follows. */
-static bool take_date(const char **s, struct when *w)
+/* Reads "Nov 3, 9am", "November 3rd, 2026 at 9:41 PM", "3 Nov 2026 09:00"; midnight if there is no
+ * time of day. */
+static bool read_date(const char **s, struct when *w)
 {
     const char *at = *s;
-    if (take_month(&at, &w->month)) {
+    if (read_month(&at, &w->month)) {
         at = skip_blanks(at + (*at == '.'));
-        if (!take_day(&at, &w->day))
+        if (!read_day(&at, &w->day))
             return false;
     } else {
-        if (!take_day(&at, &w->day))
+        if (!read_day(&at, &w->day))
             return false;
         at = skip_blanks(at);
-        if (!take_month(&at, &w->month))
+        if (!read_month(&at, &w->month))
             return false;
     }
     at = skip_comma(at);
-    if (digits(at) == 4 && take_number(&at, 4, &w->year))
+    if (count_digits(at) == 4 && read_number(&at, 4, &w->year))
         at = skip_comma(at);
-    if (take_word(&at, "at"))
+    if (read_word(&at, "at"))
         at = skip_blanks(at);
-    if (!take_clock(&at, w))
+    if (!read_clock(&at, w))
         w->hour = w->minute = w->second = 0;
     *s = at;
     return true;
 }
 
-/* "Z", "+02:00", "-0500" */
-static bool take_offset(const char **s, struct when *w)
+/* Reads "Z", "+02:00", "-0500". */
+static bool read_offset(const char **s, struct when *w)
 {
     int hours = 0, minutes = 0, sign = **s == '-' ? -1 : 1;
-    if (take_char(s, 'Z') || take_char(s, 'z'))
+    if (read_char(s, 'Z') || read_char(s, 'z'))
         return true;
-    if (!take_char(s, '+') && !take_char(s, '-'))
+    if (!read_char(s, '+') && !read_char(s, '-'))
         return false;
-    if (digits(*s) == 4) {
-        if (!take_number(s, 4, &minutes))
+    if (count_digits(*s) == 4) {
+        if (!read_number(s, 4, &minutes))
             return false;
         hours = minutes / 100;
         minutes %= 100;
-    } else if (!take_number(s, 2, &hours) || (take_char(s, ':') && !take_number(s, 2, &minutes))) {
+    } else if (!read_number(s, 2, &hours) || (read_char(s, ':') && !read_number(s, 2, &minutes))) {
         return false;
     }
     w->offset = sign * (hours * 60 + minutes);
     return hours < 15 && minutes < 60;
 }
 
-/* "2026-11-03T09:00:00Z", with a blank for the T, and with or without seconds and their fraction */
-static bool take_iso(const char **s, struct when *w)
+/* Reads "2026-11-03T09:00:00Z", also with a blank in place of the T, and with or without seconds
+ * and their fraction. */
+static bool read_iso(const char **s, struct when *w)
 {
     const char *at = *s;
-    if (digits(at) != 4 || !take_number(&at, 4, &w->year) || !take_char(&at, '-') ||
-        !take_number(&at, 2, &w->month) || !take_char(&at, '-') || !take_number(&at, 2, &w->day) ||
+    if (count_digits(at) != 4 || !read_number(&at, 4, &w->year) || !read_char(&at, '-') ||
+        !read_number(&at, 2, &w->month) || !read_char(&at, '-') || !read_number(&at, 2, &w->day) ||
         w->month < 1 || w->month > 12 || w->day < 1 || w->day > 31)
         return false;
     w->month--;
-    if ((!take_char(&at, 'T') && !take_char(&at, ' ')) || !take_clock(&at, w))
+    if ((!read_char(&at, 'T') && !read_char(&at, ' ')) || !read_clock(&at, w))
         return false;
     if (*at == '.' && is_digit(at[1]))
-        at += 1 + digits(at + 1);
-    w->has_offset = take_offset(&at, w);
+        at += 1 + count_digits(at + 1);
+    w->has_offset = read_offset(&at, w);
     if (!w->has_offset)
-        take_zone(&at, w);
+        read_zone(&at, w);
     *s = at;
     return true;
 }
 
-/* Seconds or milliseconds since 1970, by their length. */
-static bool take_epoch(const char **s, int64_t *ret)
+/* Reads seconds or milliseconds since 1970; the number of digits decides. */
+static bool read_epoch(const char **s, int64_t *ret)
 {
-    size_t n = digits(*s);
+    size_t n = count_digits(*s);
     if ((n != 10 && n != 13) || is_letter((*s)[n]))
         return false;
     *ret = strtoll(*s, NULL, 10) * (n == 10 ? 1000 : 1);
@@ -349,7 +352,7 @@ static bool take_epoch(const char **s, int64_t *ret)
     return true;
 }
 
-static int64_t unit_ms(const char **s)
+static int64_t read_unit(const char **s)
 {
     static const struct {
         const char *words[5];
@@ -364,18 +367,18 @@ static int64_t unit_ms(const char **s)
     };
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         for (size_t k = 0; k < 5 && units[i].words[k]; k++) {
-            if (take_word(s, units[i].words[k]))
+            if (read_word(s, units[i].words[k]))
                 return units[i].ms;
         }
     }
     return 0;
 }
 
-/* "20", "6.5"; of the fraction three digits count, and nobody waits for a million of anything */
-static bool take_amount(const char **s, int64_t *ret_thousandths)
+/* Reads "20", "6.5"; keeps three digits of the fraction. Nobody waits for a million of any unit. */
+static bool read_amount(const char **s, int64_t *ret_thousandths)
 {
     int whole;
-    if (!take_number(s, 6, &whole))
+    if (!read_number(s, 6, &whole))
         return false;
     *ret_thousandths = (int64_t)whole * 1000;
     if (**s == '.' && is_digit((*s)[1])) {
@@ -386,15 +389,16 @@ static bool take_amount(const char **s, int64_t *ret_thousandths)
     return true;
 }
 
-/* "20s", "1m30s", "3 hours", "1 hour and 5 minutes"; a bare number is seconds where that may be */
-static bool take_duration(const char **s, bool bare, int64_t *ret_ms)
+/* Reads "20s", "1m30s", "3 hours", "1 hour and 5 minutes". With `bare`, a number without a unit
+ * counts as seconds. */
+static bool read_duration(const char **s, bool bare, int64_t *ret_ms)
 {
     const char *at = *s;
     int64_t sum = 0, thousandths, ms;
     bool some = false;
-    while (take_amount(&at, &thousandths)) {
+    while (read_amount(&at, &thousandths)) {
         const char *unit = skip_blanks(at);
-        ms = unit_ms(&unit);
+        ms = read_unit(&unit);
         if (!ms && (some || !bare || is_part(*at) || is_letter(*unit) || *at == ':'))
             break;
         sum += ms ? thousandths * ms / 1000 : thousandths;
@@ -403,26 +407,26 @@ static bool take_duration(const char **s, bool bare, int64_t *ret_ms)
         if (!ms)
             break;
         at = skip_comma(at);
-        if (take_word(&at, "and"))
+        if (read_word(&at, "and"))
             at = skip_blanks(at);
     }
     *ret_ms = sum;
     return some;
 }
 
-static bool take_moment(const char *s, int64_t now, bool bare, int64_t *ret)
+static bool read_moment(const char *s, int64_t now, bool bare, int64_t *ret)
 {
     struct when iso = {0}, date = {0}, clock = {0};
     int64_t ms = 0;
-    if (take_iso(&s, &iso))
-        *ret = moment(&iso, now);
-    else if (take_epoch(&s, &ms))
+    if (read_iso(&s, &iso))
+        *ret = convert_moment(&iso, now);
+    else if (read_epoch(&s, &ms))
         *ret = ms;
-    else if (take_date(&s, &date))
-        *ret = moment(&date, now);
-    else if (take_clock(&s, &clock))
-        *ret = moment(&clock, now);
-    else if (take_duration(&s, bare, &ms))
+    else if (read_date(&s, &date))
+        *ret = convert_moment(&date, now);
+    else if (read_clock(&s, &clock))
+        *ret = convert_moment(&clock, now);
+    else if (read_duration(&s, bare, &ms))
         *ret = now + ms;
     else
         return false;
@@ -436,7 +440,7 @@ static const char *skip_part(const char *s)
     return s;
 }
 
-/* The first of the next few words that is a time. */
+/* Finds a time among the next few words. */
 static bool find_moment(const char *s, int64_t now, int64_t *ret)
 {
     bool after = false;
@@ -445,17 +449,19 @@ static bool find_moment(const char *s, int64_t now, int64_t *ret)
             s++;
         if (!*s)
             return false;
-        if (take_moment(s, now, after, ret))
+        if (read_moment(s, now, after, ret))
             return true;
         const char *word = s;
-        after = take_word(&word, "after");
-        s = is_digit(*s) ? s + strcspn(s, " \t\n") : skip_part(s); /* no part of a number */
+        after = read_word(&word, "after");
+        s = is_digit(*s) ? s + strcspn(s, " \t\n")
+                         : skip_part(s); /* do not start in the middle of a number */
     }
     return false;
 }
 
-/* "reset" is also "resets" and "resets_at", "retry" also "retrying" and "retry-after". */
-static bool says_what_follows(const char *s)
+/* True for a word that announces a time. "reset" also matches "resets" and "resets_at", "retry"
+ * also "retrying" and "retry-after". */
+static bool announces_time(const char *s)
 {
     static const char *const words[] = {"reset", "again", "retry", "until", "wait"};
     if (*s == '|')
@@ -472,8 +478,7 @@ int64_t reset_time(const char *text, int64_t now)
     int64_t t = 0;
     for (const char *s = text; *s; s++) {
         bool begins = s == text || !is_part(s[-1]) || *s == '|';
-        if (begins && says_what_follows(s) &&
-            find_moment(*s == '|' ? s + 1 : skip_part(s), now, &t))
+        if (begins && announces_time(s) && find_moment(*s == '|' ? s + 1 : skip_part(s), now, &t))
             return t;
     }
     return 0;

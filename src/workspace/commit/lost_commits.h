@@ -10,9 +10,9 @@
 #include <stdbool.h>
 
 /* Appends the lost commits: those that cannot be reached from the commits `kept` (NULL at the
- * end), nor from any ref other than the workspace's branch. Of each line of history only the last
- * one. Amended or rebased commits count only if `replaced` is set, because their author has
- * replaced them. */
+ * end), nor from any ref other than the workspace's branch. Lists only the last commit of each
+ * line of history. Amended or rebased commits count only if `replaced` is set, because their
+ * author has replaced them. */
 int lost_commits_find(const struct workspace *ws, const char *const *kept, bool replaced,
                       struct strv *ret, struct err *err);
 

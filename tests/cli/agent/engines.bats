@@ -270,7 +270,7 @@ done
         ask "$name" a
         PATH=/usr/bin:/bin run_apart anabranch run plan.yaml
         assert_status 3
-        [[ $stderr == *"'$name' was not found"* ]] || fail "not said of $name"
+        [[ $stderr == *"cannot find '$name'"* ]] || fail "not said of $name"
     done
 }
 

@@ -108,7 +108,7 @@ $PWD/anabranch.toml:12:2: colour: unknown key 'colour'
     add_task b 'engine: qwen' 'prompt: p'
     run_apart anabranch run plan.yaml 3>&-
     assert_status 3
-    [[ $stderr == *"task 'b': 'none-such' was not found"* ]] || fail
+    [[ $stderr == *"task 'b': cannot find 'none-such'"* ]] || fail
     own_config '[log]' 'command = "echo \"$2\" >>../told"'
     begin_manifest
     add_batch 1 -- 'write a 1'

@@ -1698,8 +1698,8 @@ assert_refused() { # STATUS TEXT [OPTION...]
     make_repo
     begin_plan
     add_task a -- 'write a 1'
-    PATH=/usr/bin:/bin assert_refused 3 "'claude' was not found" --engine claude
-    assert_refused 3 "'/no/such' was not found" --engine claude --engine-exe /no/such
+    PATH=/usr/bin:/bin assert_refused 3 "cannot find 'claude'" --engine claude
+    assert_refused 3 "cannot find '/no/such'" --engine claude --engine-exe /no/such
     assert_refused 2 "no branch 'nosuch'" --engine sim --base nosuch
     assert_refused 2 "--only: the plan has no task 'x'" --engine sim --only x
     assert_refused 2 '' --engine sim --workers 0

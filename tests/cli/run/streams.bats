@@ -623,7 +623,7 @@ conflict() {
     mv "$BATS_TEST_TMPDIR/plan.yaml" .
     run_apart anabranch streams --engine-exe "$BATS_TEST_TMPDIR/no-claude" plan.yaml 3>&-
     assert_status 3
-    [[ $stderr == *'was not found'* ]] || fail
+    [[ $stderr == *'cannot find'* ]] || fail
     [[ ! -e .git/anabranch/runs ]] || fail 'something was begun'
     git checkout -q --detach
     run_streams
