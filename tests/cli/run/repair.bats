@@ -99,7 +99,7 @@ start_claude() {
         refute_in "base-$style" dirt
         refute_in "base-$style" .env
         assert_prompt a 2 'the meeting fails'
-        assert_prompt a 2 'merged with all that has landed'
+        assert_prompt a 2 'merged with everything that has landed'
         refute_prompt a 2 'sim>'
         [[ $style != rebase ]] || [[ -z $(git log --merges --oneline "base-$style") ]] || fail "a merge"
         [[ $style != squash ]] || [[ $(git log --oneline "main..base-$style" | wc -l) == 2 ]] || fail "not two"
@@ -246,7 +246,7 @@ start_claude() {
     refute_event task.retried a '"session"'
     assert_in main file $'one\ntwo\nthree\nfour\n5\nsix\nseven\neight\nnine'
     assert_prompt a 2 'Do five.'
-    assert_prompt a 2 'in conflict with what had landed meanwhile: file'
+    assert_prompt a 2 'conflicted with what had landed meanwhile: file'
     assert_clean 'refs/anabranch/salvage/*/a/1'
     begin_plan 'defaults: {engine: command}'
     add_task v 'prompt: Do it.' 'verify: "echo says no; test ! -e bad"' \
