@@ -402,7 +402,7 @@ steer() { # QUERY STATUS TEXT
 
     steer 'verb=stop' 409 'names no task'
     assert_json '.ok == false'
-    steer 'verb=stop&task=third' 409 'has not begun'
+    steer 'verb=stop&task=third' 409 'has not started'
     steer 'verb=continue' 409 'is not paused'
     steer 'verb=budget&usd=2.5' 409 'nothing is limited'
     steer 'verb=pause' 200 'is paused'
@@ -416,7 +416,7 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=stop&task=long' 200 'is asked to stop'
     wait_for in_events task.failed long
     steer 'verb=stop&task=long' 409 'has ended already'
-    steer 'verb=retry&task=third' 409 'has not begun'
+    steer 'verb=retry&task=third' 409 'has not started'
     steer 'verb=say&task=other&text=+' 409 'the message is empty'
     steer 'verb=retry&task=fourth' 200 'runs after all'
     steer 'verb=skip&task=fourth' 200 'is skipped'

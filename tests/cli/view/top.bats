@@ -113,7 +113,7 @@ make_long_plan() {
     keys +
     sees '4 workers'
     keys p
-    sees 'goes on'
+    sees 'continues'
 
     # A shell where the task works, and back.
     keys j
