@@ -61,8 +61,7 @@ int control_ask(const char *dir, const struct node *request, int64_t patience_ms
 
 bool control_says(const struct node *answer, const char *key)
 {
-    const struct node *n = node_get(answer, key);
-    return n && n->kind == NODE_BOOL && n->truth;
+    return build_is_true(answer, key);
 }
 
 int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,

@@ -62,15 +62,9 @@ static int find_task(struct request *r, uint32_t *ret)
                             : 0;
 }
 
-static const char *id_of(const struct request *r, uint32_t task)
+static const char *task_id(const struct request *r, uint32_t task)
 {
     return r->run->pf->plan.tasks[task].id;
-}
-
-static bool is_true(const struct node *request, const char *key)
-{
-    const struct node *n = node_get(request, key);
-    return n && n->kind == NODE_BOOL && n->truth;
 }
 
 /* Stops a task that waits for a retry or a limit. We adopt its last attempt only to end it. */
@@ -94,12 +88,12 @@ static void stop_waiting_task(struct run *run, uint32_t task)
     attempt_fail_stopped(job);
 }
 
-static int stop_job(struct request *r, uint32_t task)
+static int stop_attempt(struct request *r, uint32_t task)
 {
     struct attempt *job = r->run->tasks[task].job;
     bool waits = land_leave(job);
     if (!waits && (!job->process.watch || job->tearing_down))
-        return refuse(r, "'%s' is about to end and can no longer be stopped", id_of(r, task));
+        return refuse(r, "'%s' is about to end and can no longer be stopped", task_id(r, task));
     record(r->run, EV_TASK_STOPPING, task, NULL);
     if (waits) {
         job->stopped = STOP_USER;
@@ -117,51 +111,52 @@ static int stop_all(struct request *r)
     return 0;
 }
 
-static int stop(struct request *r)
+static int stop_task(struct request *r)
 {
     uint32_t task = 0;
-    if (is_true(r->request, "all"))
+    if (build_is_true(r->request, "all"))
         return stop_all(r);
     if (find_task(r, &task))
         return -1;
     const struct task_run *tr = &r->run->tasks[task];
-    buf_addf(&r->text, "'%s' is asked to stop; its work is saved", id_of(r, task));
+    buf_addf(&r->text, "'%s' is asked to stop; its work is saved", task_id(r, task));
     if (tr->job)
-        return stop_job(r, task);
+        return stop_attempt(r, task);
     if (!tr->status.attempts)
         return refuse(r, "'%s' has not started; 'anabranch skip %s' keeps it from starting",
-                      id_of(r, task), id_of(r, task));
+                      task_id(r, task), task_id(r, task));
     record(r->run, EV_TASK_STOPPING, task, NULL);
     stop_waiting_task(r->run, task);
     return 0;
 }
 
-static int skip(struct request *r)
+static int skip_task(struct request *r)
 {
     uint32_t task = 0;
     if (find_task(r, &task))
         return -1;
     const struct task_run *tr = &r->run->tasks[task];
     if (tr->job || tr->session)
-        return refuse(r, "'%s' is running; 'anabranch stop %s' stops it", id_of(r, task),
-                      id_of(r, task));
-    buf_addf(&r->text, "'%s' is skipped, and so is every task that depends on it", id_of(r, task));
+        return refuse(r, "'%s' is running; 'anabranch stop %s' stops it", task_id(r, task),
+                      task_id(r, task));
+    buf_addf(&r->text, "'%s' is skipped, and so is every task that depends on it",
+             task_id(r, task));
     task_skip(r->run, task, "skipped by a person");
     return 0;
 }
 
-static int retry(struct request *r)
+static int retry_task(struct request *r)
 {
     uint32_t task = 0;
     struct err err = {0};
     if (find_any_task(r, &task))
         return -1;
-    return request_retry(r->run, task, is_true(r->request, "fresh"), &r->text, &err)
+    return request_retry(r->run, task, build_is_true(r->request, "fresh"), &r->text, &err)
                ? refuse(r, "%s", err.msg)
                : 0;
 }
 
-static int say(struct request *r)
+static int say_to_task(struct request *r)
 {
     const char *message = node_new_string(r->request, "text", "");
     uint32_t task = 0;
@@ -220,7 +215,7 @@ static int set_workers(struct request *r)
     return 0;
 }
 
-static double real_of(const struct node *map, const char *key)
+static double get_real(const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     return n && n->kind == NODE_REAL ? n->real : n && n->kind == NODE_INT ? (double)n->integer : -1;
@@ -238,7 +233,7 @@ static int find_unlanded(struct request *r, uint32_t *ret)
 static int set_budget(struct request *r)
 {
     struct run *run = r->run;
-    struct budget wanted = {.usd = real_of(r->request, "usd"),
+    struct budget wanted = {.usd = get_real(r->request, "usd"),
                             .tokens = node_new_int(r->request, "tokens", -1)};
     uint32_t task = 0;
     bool of_task = node_get(r->request, "task");
@@ -253,7 +248,7 @@ static int set_budget(struct request *r)
         (wanted.tokens >= 0 && wanted.tokens <= now->tokens))
         return refuse(r, "the budget is already that much, or more");
     budget_raise(run, of_task ? (int64_t)task : -1, &wanted);
-    buf_addf(&r->text, "the budget of %s is raised", of_task ? id_of(r, task) : "the run");
+    buf_addf(&r->text, "the budget of %s is raised", of_task ? task_id(r, task) : "the run");
     return 0;
 }
 
@@ -262,10 +257,9 @@ static const struct {
     int (*carry_out)(
         struct request *r); /* -1: refused; the text says what we did, or why we refused */
 } verbs[] = {
-    {"stop", stop},           {"skip", skip},
-    {"pause", pause_run},     {"continue", continue_run},
-    {"workers", set_workers}, {"budget", set_budget},
-    {"retry", retry},         {"say", say},
+    {"stop", stop_task},        {"skip", skip_task},      {"pause", pause_run},
+    {"continue", continue_run}, {"workers", set_workers}, {"budget", set_budget},
+    {"retry", retry_task},      {"say", say_to_task},
 };
 
 static int carry_out(struct request *r)

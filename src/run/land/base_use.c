@@ -35,11 +35,11 @@ int base_use_words(const struct git_repo *repo, const char *ref, const char *our
 
 int base_use_look(struct run *run, bool *ret_used, struct err *err)
 {
-    char *words;
-    if (base_use_words(&run->pf->repo, run->base_ref, run->id, &words, err))
+    char *message;
+    if (base_use_words(&run->pf->repo, run->base_ref, run->id, &message, err))
         return -1;
     free(run->refusal);
-    run->refusal = words;
-    *ret_used = words != NULL;
+    run->refusal = message;
+    *ret_used = message != NULL;
     return 0;
 }

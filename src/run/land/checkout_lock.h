@@ -2,7 +2,7 @@
  * The lock on the index of a checkout, held while git moves the checkout forward. That git works
  * aside: it has its own index, and its own HEAD at the commit where the branch was. When it is
  * done, we replace the user's index by its index, move the branch, and release the lock. So no
- * other git comes in between: git refuses to start while the lock is held. Wherever we die, the
+ * other git comes in between: one that starts meanwhile fails on the lock. Wherever we die, the
  * files change first, the index second, and the branch last.
  *
  * A git that was at work before, or that starts before we release the lock, may have read the index
@@ -28,7 +28,7 @@ struct checkout_lock {
 
 /* The caller holds the base lock (base_lock.h). We take over a lock that a dead process of ours
  * left: no other git gets in between. *ret_taken is false if another git has the lock. `git_dir`
- * belongs to the work tree at `root`; we will create the folder `aside` anew. */
+ * belongs to the work tree at `root`. checkout_lock_prepare() creates the folder `aside` anew. */
 int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char *root,
                        const char *aside, bool *ret_taken, struct err *err);
 

@@ -85,10 +85,10 @@ static int write_mark(struct run *run, struct err *err)
 
 bool checkout_move_may_have_begun(const struct run *run)
 {
-    static const char *const words[] = {"would be overwritten", "Not possible to fast-forward",
-                                        "index.lock': File exists"};
-    for (size_t i = 0; run->refusal && i < ARRAY_LEN(words); i++) {
-        if (strstr(run->refusal, words[i]))
+    static const char *const refusals[] = {"would be overwritten", "Not possible to fast-forward",
+                                           "index.lock': File exists"};
+    for (size_t i = 0; run->refusal && i < ARRAY_LEN(refusals); i++) {
+        if (strstr(run->refusal, refusals[i]))
             return false;
     }
     return true;
@@ -107,8 +107,8 @@ static void remove_mark(const struct run *run, bool moved)
 
 const char *checkout_move_lock(const struct run *run)
 {
-    const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
-    return words && strstr(words, ".lock': File exists") ? words : NULL;
+    const char *output = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
+    return output && strstr(output, ".lock': File exists") ? output : NULL;
 }
 
 bool checkout_move_mend(struct run *run)
@@ -120,9 +120,9 @@ bool checkout_move_mend(struct run *run)
         !checkout_move_is_here(&run->pf->repo, run->base_ref))
         return false;
     p->adopted = true;
-    autofree char *begun = mark_path(run);
+    autofree char *mark = mark_path(run);
     if (checkout_repair(&run->pf->repo, NULL, run->dir, p->seen.s, p->target,
-                        access(begun, F_OK) == 0, &repaired, &err))
+                        access(mark, F_OK) == 0, &repaired, &err))
         record_error(run, -1, &err);
     return repaired;
 }
@@ -151,13 +151,14 @@ void checkout_move_keep(struct run *run, const char *now)
 static int keep_commits_since_mark(const struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
-    autobuf struct buf then = BUF_INIT;
+    autobuf struct buf marked = BUF_INIT;
     const char *now = run->publication.seen.s;
     bool repaired;
-    if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
+    if (file_read(path, ID_MAX, &marked, NULL) || !marked.len || strcmp(marked.s, now) == 0)
         return 0;
     return checkout_move_is_here(&run->pf->repo, run->base_ref)
-               ? checkout_repair(&run->pf->repo, NULL, run->dir, then.s, now, false, &repaired, err)
+               ? checkout_repair(&run->pf->repo, NULL, run->dir, marked.s, now, false, &repaired,
+                                 err)
                : 0;
 }
 
@@ -203,15 +204,15 @@ static void finish_move(struct run *run, int status)
 {
     struct publication *p = &run->publication;
     autofree char *path = log_path(run);
-    autobuf struct buf words = BUF_INIT;
+    autobuf struct buf output = BUF_INIT;
     p->killed = WIFSIGNALED(status);
     if (p->killed && !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
     free(run->refusal);
     run->refusal = NULL;
-    if (status != 0 && file_read(path, LOG_MAX, &words, NULL) == 0 && words.len)
-        run->refusal = buf_steal(&words);
+    if (status != 0 && file_read(path, LOG_MAX, &output, NULL) == 0 && output.len)
+        run->refusal = buf_steal(&output);
     if (p->killed)
         base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
@@ -382,9 +383,9 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
                         struct err *err)
 {
     struct publication *p = &run->publication;
-    autofree char *words = log_path(run);
+    autofree char *log = log_path(run);
     autoclose int fd = -1;
-    if (file_open(AT_FDCWD, words, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
+    if (file_open(AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
         return -1;
     autostrv struct strv argv = {0}, env = {0};
     struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
@@ -405,7 +406,7 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
     p->forwarded = forwarded;
     p->git = pid;
     p->child = loop_child(run->loop, pid, on_git_exit, run);
-    p->stuck = stuck_watch_new(run->loop, pid, words);
+    p->stuck = stuck_watch_new(run->loop, pid, log);
     p->limit = loop_timer(run->loop, time_limit(GIT_MS), on_overdue, run);
     return 0;
 }

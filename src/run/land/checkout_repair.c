@@ -58,7 +58,7 @@ static bool is_deleted(const struct change *c)
 }
 
 /* Writes entries into an index, and removes deleted ones from it. */
-static int put_entries(const struct git_place *at, const struct buf *entries, struct err *err)
+static int write_entries(const struct git_place *at, const struct buf *entries, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
@@ -95,7 +95,7 @@ static int list_differing_files(const struct index_repair *a, const char *index,
             add_entry(&a->changes.v[i], &entries);
     }
     strv_pushl(&refresh, "update-index", "-q", "--refresh", NULL);
-    return remove_index(index, err) || put_entries(&at, &entries, err) ||
+    return remove_index(index, err) || write_entries(&at, &entries, err) ||
                    git_try(&at, &refresh, &out, NULL, &status, err) ||
                    git_call(&at, ret, err, "diff-files", "-z", "--name-only",
                             "--ignore-submodules=dirty", NULL)
@@ -152,8 +152,8 @@ static int remove_partial_files(const struct index_repair *a, const struct map *
 
 /* *ret_yes: git accepts the fast-forward with these entries, tried on a copy of the index.
  * Otherwise something that is not ours is in the way, and the user's index stays as it is. */
-static int fast_forward_passes(const struct index_repair *a, const char *copy,
-                               const struct buf *entries, bool *ret_yes, struct err *err)
+static int test_fast_forward(const struct index_repair *a, const char *copy,
+                             const struct buf *entries, bool *ret_yes, struct err *err)
 {
     struct git_place at = a->at;
     autofree char *real =
@@ -164,7 +164,7 @@ static int fast_forward_passes(const struct index_repair *a, const char *copy,
     at.index = copy;
     strv_pushl(&args, "read-tree", "-n", "-m", "-u", a->from, a->to, NULL);
     if (file_read(real, INDEX_MAX, &bytes, err) || remove_index(copy, err) ||
-        file_create(copy, bytes.s, bytes.len, err) || put_entries(&at, entries, err) ||
+        file_create(copy, bytes.s, bytes.len, err) || write_entries(&at, entries, err) ||
         git_try(&at, &args, &out, NULL, &status, err))
         return -1;
     *ret_yes = status == 0;
@@ -191,10 +191,10 @@ static int repair_paths(struct index_repair *a, const char *index, bool *ret_som
             add_entry(c, &entries);
     }
     bool passes = false;
-    if (entries.len && fast_forward_passes(a, index, &entries, &passes, err))
+    if (entries.len && test_fast_forward(a, index, &entries, &passes, err))
         return -1;
     *ret_some = *ret_some || passes;
-    return passes ? put_entries(&a->at, &entries, err) : 0;
+    return passes ? write_entries(&a->at, &entries, err) : 0;
 }
 
 int checkout_repair(const struct git_repo *repo, const char *index, const char *dir,

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 /* The folder for clean trees, outside the project. */
-static const char *temp_folder(void)
+static const char *get_temp_folder(void)
 {
     const char *tmp = getenv("TMPDIR");
     return tmp && *tmp == '/' ? tmp : "/tmp";
@@ -21,7 +21,7 @@ static const char *temp_folder(void)
 static char *make_tree_folder(struct attempt *job, struct err *err)
 {
     autofree char *path =
-        mem_printf("%s/anabranch-%s-%s.XXXXXX", temp_folder(), job->run->id, task_of(job)->id);
+        mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(), job->run->id, task_of(job)->id);
     if (!mkdtemp(path)) {
         (void)err_sys(err, "make '%s'", path);
         return NULL;
@@ -125,5 +125,5 @@ void clean_tree_tidy(const struct run *run)
 {
     autofree char *name_prefix = mem_printf("anabranch-%s-", run->id);
     struct err none = {0};
-    (void)dirs_remove_entries(temp_folder(), name_prefix, "", &none);
+    (void)dirs_remove_entries(get_temp_folder(), name_prefix, "", &none);
 }

@@ -30,7 +30,7 @@ static int await_gc(const char *common, const char *state_dir, pid_t *other, str
     return rc;
 }
 
-static void refresh_lock(void *ctx)
+static void refresh_gc_lock(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
@@ -38,7 +38,7 @@ static void refresh_lock(void *ctx)
         record_error(run, -1, &err);
 }
 
-static void retry_lock(void *ctx)
+static void retry_gc_lock(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
@@ -64,8 +64,8 @@ void gc_hold_begin(struct run *run)
         record_error(run, -1, &err);
     run->gc_waits = other != 0;
     if (run->gc_waits)
-        run_every(run, RETRY_MS, retry_lock, run);
-    run_every(run, REFRESH_MS, refresh_lock, run);
+        run_every(run, RETRY_MS, retry_gc_lock, run);
+    run_every(run, REFRESH_MS, refresh_gc_lock, run);
 }
 
 void gc_hold_end(struct run *run)

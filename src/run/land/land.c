@@ -34,7 +34,7 @@ enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
 /* The rate at which git goes through an index and its files. */
 enum { INDEX_BYTES_PER_MS = 32 << 10 };
 
-static char *merge_message(const struct attempt *job)
+static char *make_merge_message(const struct attempt *job)
 {
     const struct task *t = task_of(job);
     autobuf struct buf out = BUF_INIT;
@@ -70,7 +70,7 @@ static int make_merge_candidate(struct attempt *job, bool squash, struct err *er
         return -1;
     if (!m.clean)
         return report_conflict(job, &m, err);
-    autofree char *message = squash ? attempt_message(job) : merge_message(job);
+    autofree char *message = squash ? attempt_message(job) : make_merge_message(job);
     const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
     return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
 }
@@ -138,7 +138,7 @@ static bool check_candidate(struct attempt *job)
 }
 
 /* Cuts white space from the end and returns the last line. */
-static const char *last_line(struct buf *output)
+static const char *get_last_line(struct buf *output)
 {
     while (output->len && strchr(" \n\r\t", output->s[output->len - 1]))
         buf_cut(output, output->len - 1);
@@ -155,7 +155,7 @@ static void fail_verification(struct attempt *job, int exit_code)
     attempt_feedback(job, "Your last attempt at this task failed its verification", exit_code,
                      output.s);
     attempt_fail(job, FAILURE_VERIFY, "verification failed (exit code %d): %s", exit_code,
-                 last_line(&output));
+                 get_last_line(&output));
 }
 
 /* Exit codes of a shell for a program that is missing or cannot be executed. */
@@ -168,7 +168,7 @@ static void fail_unstartable_verification(struct attempt *job, int exit_code)
     attempt_read_tail(job, "verify.err", &output);
     job->unverified = true;
     attempt_fail(job, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
-                 last_line(&output));
+                 get_last_line(&output));
 }
 
 static void fail_timed_out_verification(struct attempt *job)
@@ -331,11 +331,11 @@ static void land_candidate(struct attempt *job)
  * could leave a broken ref. */
 static int move_tip(struct run *run, const char *from, struct err *err)
 {
-    autofree char *was = mem_str(from);
+    autofree char *old_tip = mem_str(from);
     char *to = run->tip;
     if (durable_sync(run, err))
         return -1;
-    run->tip = was; /* the ref is still at this commit */
+    run->tip = old_tip; /* the ref is still at this commit */
     int rc = run_move_tip(run, to, "anabranch: land", err);
     run->tip = to;
     return rc;

@@ -166,7 +166,7 @@ static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct 
 {
     struct git_place at = run_place(run);
     struct buf *now = &run->publication.seen;
-    enum base_position base_position;
+    enum base_position position;
     *ret_has = false;
     buf_cut(now, 0);
     if (git_resolve(&at, run->base_ref, now, err))
@@ -174,13 +174,13 @@ static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct 
     *ret_has = strcmp(now->s, run->published) == 0;
     if (*ret_has)
         return 0;
-    if (find_position(run, now->s, &base_position, err) ||
-        (base_position >= BASE_EXTENDED &&
-         merge_base_and_tip(run, now->s, base_position == BASE_EXTENDED, ret_tip, err)))
+    if (find_position(run, now->s, &position, err) ||
+        (position >= BASE_EXTENDED &&
+         merge_base_and_tip(run, now->s, position == BASE_EXTENDED, ret_tip, err)))
         return -1;
-    if (base_position == BASE_AHEAD)
+    if (position == BASE_AHEAD)
         buf_addstr(ret_tip, now->s);
-    *ret_has = base_position == BASE_BEHIND || ret_tip->len;
+    *ret_has = position == BASE_BEHIND || ret_tip->len;
     return 0;
 }
 
@@ -225,11 +225,12 @@ static void fail_publication(struct run *run, const struct err *err)
     finish_when_quiet(run);
 }
 
-static void report_waiting(struct run *run, const char *whom, const char *words)
+static void report_waiting(struct run *run, const char *holder, const char *message)
 {
     struct publication *p = &run->publication;
     struct err why = {0};
-    (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", whom, (int)strcspn(words, "\n"), words);
+    (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", holder, (int)strcspn(message, "\n"),
+                  message);
     if (!p->told)
         record_error(run, -1, &why);
     p->told = true;
@@ -247,10 +248,10 @@ static void move_later(struct run *run, int64_t ms)
 static bool wait_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
-    const char *words = checkout_move_lock(run);
-    if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
+    const char *message = checkout_move_lock(run);
+    if (!message || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
-    report_waiting(run, "another git: ", words);
+    report_waiting(run, "another git: ", message);
     move_later(run, LOCK_PAUSE_MS);
     return true;
 }

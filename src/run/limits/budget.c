@@ -42,17 +42,18 @@ static bool add_usage(struct attempt *job)
     double usd = calculate_cost(job, &date);
     struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
                         usd < 0 ? 0 : usd};
-    struct spent was = job->told;
-    int64_t in = now.in + now.cache_made - was.in - was.cache_made, out = now.out - was.out;
-    bool same = now.usd <= was.usd && now.usd >= was.usd;
-    if (!in && !out && now.cache_read == was.cache_read && same)
+    struct spent before = job->told;
+    int64_t in = now.in + now.cache_made - before.in - before.cache_made,
+            out = now.out - before.out;
+    bool same = now.usd <= before.usd && now.usd >= before.usd;
+    if (!in && !out && now.cache_read == before.cache_read && same)
         return false;
     s->tokens_in += in;
     s->tokens_out += out;
     if (usd >= 0)
-        s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - was.usd;
+        s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - before.usd;
     job->run->tokens += in + out;
-    job->run->usd += now.usd - was.usd;
+    job->run->usd += now.usd - before.usd;
     job->told = now;
     return true;
 }
@@ -103,28 +104,29 @@ static void record_usage(struct attempt *job)
 }
 
 /* The usage of a budget. */
-struct use {
+struct usage {
     const struct budget *budget;
     int64_t tokens;
     double usd;
     int64_t task; /* -1: the run */
 };
 
-static struct use get_task_use(const struct run *run, uint32_t task)
+static struct usage get_task_use(const struct run *run, uint32_t task)
 {
     const struct task_status *s = &run->tasks[task].status;
-    return (struct use){.budget = &run->tasks[task].budget,
-                        .tokens = s->tokens_in + s->tokens_out,
-                        .usd = s->usd < 0 ? 0 : s->usd,
-                        .task = task};
+    return (struct usage){.budget = &run->tasks[task].budget,
+                          .tokens = s->tokens_in + s->tokens_out,
+                          .usd = s->usd < 0 ? 0 : s->usd,
+                          .task = task};
 }
 
-static struct use get_run_use(const struct run *run)
+static struct usage get_run_use(const struct run *run)
 {
-    return (struct use){.budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
+    return (struct usage){
+        .budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
 }
 
-static bool reaches_percent(const struct use *u, int percent)
+static bool reaches_percent(const struct usage *u, int percent)
 {
     double share = percent / 100.0;
     return (u->budget->tokens != PLAN_UNSET &&
@@ -133,7 +135,7 @@ static bool reaches_percent(const struct use *u, int percent)
 }
 
 /* "12k tokens of 10k" or "$3.10 of $3.00". */
-static void describe_use(const struct use *u, struct buf *out)
+static void describe_use(const struct usage *u, struct buf *out)
 {
     bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARN_PERCENT / 100.0;
     if (money) {
@@ -145,7 +147,7 @@ static void describe_use(const struct use *u, struct buf *out)
     text_format_count(out, u->budget->tokens);
 }
 
-static void record_budget(struct run *run, enum event_kind kind, const struct use *u)
+static void record_budget(struct run *run, enum event_kind kind, const struct usage *u)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -160,7 +162,7 @@ static void record_budget(struct run *run, enum event_kind kind, const struct us
 }
 
 /* Warns once if the budget is nearly used up; returns true if it is used up. */
-static bool check_budget(struct run *run, const struct use *u, bool *warned)
+static bool check_budget(struct run *run, const struct usage *u, bool *warned)
 {
     if (!*warned && reaches_percent(u, WARN_PERCENT)) {
         *warned = true;
@@ -176,17 +178,17 @@ static bool may_stop(const struct attempt *job)
     return !job->stopped && !job->report.finished;
 }
 
-static bool exceeds(const struct use *u)
+static bool exceeds_budget(const struct usage *u)
 {
     return (u->budget->tokens != PLAN_UNSET && u->tokens > u->budget->tokens) ||
            (u->budget->usd >= 0 && u->usd > u->budget->usd);
 }
 
 /* Notes that an agent went over a budget but ended before it reported its usage. */
-static void note_overrun(struct attempt *job, const struct use *u)
+static void note_overrun(struct attempt *job, const struct usage *u)
 {
     autobuf struct buf text = BUF_INIT;
-    if (job->stopped || job->overrun || !exceeds(u))
+    if (job->stopped || job->overrun || !exceeds_budget(u))
         return;
     describe_use(u, &text);
     job->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
@@ -196,7 +198,7 @@ static void note_overrun(struct attempt *job, const struct use *u)
 
 static void check_task_budget(struct attempt *job, bool works)
 {
-    struct use u = get_task_use(job->run, job->task);
+    struct usage u = get_task_use(job->run, job->task);
     if (!check_budget(job->run, &u, &task_run(job)->budget_warned))
         return;
     if (!works || !may_stop(job)) {
@@ -211,7 +213,7 @@ static void check_task_budget(struct attempt *job, bool works)
  * saved. */
 static void check_run_budget(struct run *run)
 {
-    struct use u = get_run_use(run);
+    struct usage u = get_run_use(run);
     if (run->budget_spent || !check_budget(run, &u, &run->budget_warned))
         return;
     run->budget_spent = true;
@@ -238,10 +240,10 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
         raise_budget(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
     } else {
         raise_budget(&run->budget, &run->budget_warned, to);
-        struct use u = get_run_use(run);
+        struct usage u = get_run_use(run);
         run->budget_spent = reaches_percent(&u, 100);
     }
-    struct use u = task >= 0 ? get_task_use(run, (uint32_t)task) : get_run_use(run);
+    struct usage u = task >= 0 ? get_task_use(run, (uint32_t)task) : get_run_use(run);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "of", task < 0 ? "run" : "task");
@@ -266,7 +268,7 @@ void budget_recall(struct run *run)
 
 void budget_take(struct attempt *job, bool works)
 {
-    struct use all = get_run_use(job->run);
+    struct usage all = get_run_use(job->run);
     bool was_spent = reaches_percent(&all, 100);
     if (!add_usage(job))
         return;
@@ -281,12 +283,12 @@ void budget_take(struct attempt *job, bool works)
 
 bool budget_is_spent(const struct run *run, uint32_t task)
 {
-    struct use own = get_task_use(run, task), all = get_run_use(run);
+    struct usage own = get_task_use(run, task), all = get_run_use(run);
     return reaches_percent(&own, 100) || reaches_percent(&all, 100);
 }
 
 double budget_left(const struct run *run, uint32_t task)
 {
-    struct use u = get_task_use(run, task);
+    struct usage u = get_task_use(run, task);
     return u.budget->usd < 0 ? -1 : u.usd < u.budget->usd ? u.budget->usd - u.usd : 0;
 }

@@ -142,7 +142,7 @@ static void record_open(struct lane *l)
 }
 
 /* Lets one more waiting task start. If none waits, opens the lane. */
-static void let_follow(struct lane *l)
+static void release_next(struct lane *l)
 {
     bool more = sched_is_waited_for(&l->run->sched, l->index);
     sched_open(&l->run->sched, l->index, more);
@@ -151,7 +151,7 @@ static void let_follow(struct lane *l)
         watch_again(l->timer, retry_jitter(FOLLOW_MS));
 }
 
-static void let_one_try(struct lane *l)
+static void release_probe(struct lane *l)
 {
     l->state = LANE_TRIED;
     l->probe = -1;
@@ -163,11 +163,11 @@ static void on_timer(void *ctx)
     struct lane *l = ctx;
     int64_t left = l->until - clock_wall();
     if (l->state == LANE_FOLLOWED)
-        let_follow(l);
+        release_next(l);
     else if (l->state == LANE_CLOSED && left > 0)
         watch_again(l->timer, left < CHECK_MS ? left : CHECK_MS);
     else if (l->state == LANE_CLOSED)
-        let_one_try(l);
+        release_probe(l);
     run_wake(l->run);
 }
 
@@ -237,7 +237,7 @@ void lane_leave(struct run *run, uint32_t task)
 {
     struct lane *l = current_lane(run, task);
     if (l->state == LANE_TRIED && l->probe == task)
-        let_one_try(l);
+        release_probe(l);
 }
 
 bool lane_fall_back(struct run *run, uint32_t task)

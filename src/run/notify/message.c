@@ -39,8 +39,8 @@ bool notify_message_all_well(const struct run *run)
 }
 
 /* Builds the body that claude-orchestra sent at the end of a run: servers of its users read it. */
-static struct node *orchestra_body(const struct run *run, const char *plan, enum notify_on on,
-                                   struct arena *a)
+static struct node *build_orchestra_body(const struct run *run, const char *plan, enum notify_on on,
+                                         struct arena *a)
 {
     struct run_result r = run_result(run);
     size_t total = notify_message_total(run), good = r.landed + r.done,
@@ -57,7 +57,7 @@ static struct node *orchestra_body(const struct run *run, const char *plan, enum
     return map;
 }
 
-static struct node *event_body(const char *plan, const struct event *ev, struct arena *a)
+static struct node *build_event_body(const char *plan, const struct event *ev, struct arena *a)
 {
     struct node *map = event_encode(ev, a);
     node_put_string(a, map, "plan", plan);
@@ -111,7 +111,8 @@ void notify_message_init(struct notify_message *notice, const struct run *run,
     autofree char *name = notify_message_plan_name(run);
     autobuf struct buf body = BUF_INIT;
     struct arena a = {0};
-    doc_write_line(&body, orchestra ? orchestra_body(run, name, on, &a) : event_body(name, ev, &a));
+    doc_write_line(&body, orchestra ? build_orchestra_body(run, name, on, &a)
+                                    : build_event_body(name, ev, &a));
     buf_addch(&body, '\n');
     arena_done(&a);
     autofree char *text = write_sentence(run, ev, on);

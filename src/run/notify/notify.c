@@ -51,7 +51,7 @@ struct notifier {
 };
 
 /* Names the receiver. Leaves out the path of an address, which is often a secret. */
-static char *describe(const struct notify *receiver)
+static char *describe_receiver(const struct notify *receiver)
 {
     if (!receiver->webhook)
         return mem_str(receiver->desktop ? "desktop" : "command");
@@ -64,7 +64,7 @@ static void record_failure(const struct delivery *d, const char *reason)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    autofree char *receiver = describe(d->receiver);
+    autofree char *receiver = describe_receiver(d->receiver);
     node_put_string(&a, data, "about", d->notice.event);
     node_put_string(&a, data, "to", receiver);
     node_put_string(&a, data, "reason", reason);
@@ -119,7 +119,7 @@ static const char *find_desktop(void)
 
 /* Shortens a text to one line for the desktop. notify-send accepts markup in the text, but not
  * in the title. */
-static char *line_for_desktop(const char *s, bool markup)
+static char *make_desktop_line(const char *s, bool markup)
 {
     autobuf struct buf line = BUF_INIT, out = BUF_INIT;
     text_add_harmless(&line, s);
@@ -140,8 +140,8 @@ static void build_desktop(const struct delivery *d, struct strv *argv)
     const char *program = find_desktop();
     bool mac = program && strcmp(program, "osascript") == 0;
     autofree char *name = notify_message_plan_name(d->n->run);
-    autofree char *title = line_for_desktop(name, false);
-    autofree char *text = line_for_desktop(d->notice.text, !mac);
+    autofree char *title = make_desktop_line(name, false);
+    autofree char *text = make_desktop_line(d->notice.text, !mac);
     if (mac) /* title and text are arguments of the script, never part of it */
         strv_pushl(argv, program, "-e", "on run argv", "-e",
                    "display notification (item 2 of argv) with title (item 1 of argv)", "-e",
@@ -219,7 +219,7 @@ static int spawn_process(struct delivery *d, struct err *err)
     return spawn_start(&sp, &d->pid, err);
 }
 
-static void start_next(struct notifier *n);
+static void start_next_deliveries(struct notifier *n);
 
 static void on_delivery_exit(void *ctx, int status)
 {
@@ -244,7 +244,7 @@ static void on_delivery_exit(void *ctx, int status)
         add_last_line(d, &reason);
         record_failure(d, reason.s);
     }
-    start_next(n);
+    start_next_deliveries(n);
     if (n->finishing && !n->open)
         loop_stop(n->run->loop);
 }
@@ -278,7 +278,7 @@ static void start_delivery(struct delivery *d)
 
 /* Limits the running deliveries: tasks may fail by the hundred, and the machine is for the
  * agents. */
-static void start_next(struct notifier *n)
+static void start_next_deliveries(struct notifier *n)
 {
     while (n->open < OPEN_MAX_ && n->next < n->list.n)
         start_delivery(n->list.v[n->next++]);
@@ -309,7 +309,7 @@ static void notify_receivers(struct notifier *n, const struct event *ev, enum no
         notify_message_init(&d->notice, n->run, ev, on);
         vec_push(&n->list, d);
     }
-    start_next(n);
+    start_next_deliveries(n);
 }
 
 static void on_event(void *ctx, const struct event *ev)

@@ -36,7 +36,7 @@ struct parallel {
     bool finishing;
 };
 
-static void start_next(struct parallel *p);
+static void start_next_call(struct parallel *p);
 
 static void on_logger_end(void *ctx, int status)
 {
@@ -46,7 +46,7 @@ static void on_logger_end(void *ctx, int status)
     watch_free(p->child);
     watch_free(p->limit);
     p->child = p->limit = NULL;
-    start_next(p);
+    start_next_call(p);
     if (p->finishing && !p->pid)
         loop_stop(p->run->loop);
 }
@@ -80,7 +80,7 @@ static int spawn_logger(struct parallel *p, const struct call *c, struct err *er
 }
 
 /* Runs one call at a time, because a log has an order. Skips calls that cannot start. */
-static void start_next(struct parallel *p)
+static void start_next_call(struct parallel *p)
 {
     struct err none = {0};
     while (!p->pid && p->next < p->calls.n) {
@@ -110,14 +110,14 @@ static void find_logger(struct parallel *p)
         strv_push(&p->logger, log->argv.v[i]);
 }
 
-static void record_message(struct parallel *p, enum event_kind kind, int64_t task, const char *what)
+static void record_message(struct parallel *p, enum event_kind kind, int64_t task, const char *text)
 {
     struct arena a = {0};
     autofree char *name = notify_message_plan_name(p->run);
     autobuf struct buf message = BUF_INIT;
     text_add_harmless(&message, name);
     buf_addstr(&message, ": ");
-    text_add_harmless(&message, what);
+    text_add_harmless(&message, text);
     buf_cut(&message, text_fit(message.s, message.len, MESSAGE_WIDTH));
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "message", message.s);
@@ -135,7 +135,7 @@ static void queue_call(struct parallel *p, const struct event *ev)
     vec_push(&p->calls, (struct call){.event = event_name(ev->kind),
                                       .message = mem_str(node_new_string(ev->data, "message", "")),
                                       .json = buf_steal(&json)});
-    start_next(p);
+    start_next_call(p);
 }
 
 static const char *stream_noun(const struct parallel *p)
@@ -149,8 +149,8 @@ static void record_all_done(struct parallel *p)
     watch_free(p->due);
     p->due = NULL;
     p->done_told = true;
-    autofree char *what = mem_printf("all %zu %s are done", p->n, stream_noun(p));
-    record_message(p, EV_PARALLEL_STREAMS_DONE, -1, what);
+    autofree char *text = mem_printf("all %zu %s are done", p->n, stream_noun(p));
+    record_message(p, EV_PARALLEL_STREAMS_DONE, -1, text);
 }
 
 static void on_due(void *ctx)
@@ -178,8 +178,8 @@ static void set_succeeded(struct parallel *p, uint32_t task, bool succeeded)
 static void record_conflict(struct parallel *p, const struct task *t)
 {
     const struct task_status *s = &p->run->tasks[t->index].status;
-    autofree char *what = mem_printf("%s %s", t->id, s->reason ? s->reason : "is in conflict");
-    record_message(p, EV_PARALLEL_MERGE_CONFLICT, t->index, what);
+    autofree char *text = mem_printf("%s %s", t->id, s->reason ? s->reason : "is in conflict");
+    record_message(p, EV_PARALLEL_MERGE_CONFLICT, t->index, text);
 }
 
 static void on_event(void *ctx, const struct event *ev)
@@ -230,17 +230,17 @@ struct parallel *stream_events_new(struct run *run)
 void stream_events_begin(struct parallel *p)
 {
     enum { SHOWN = 20 };
-    autobuf struct buf what = BUF_INIT;
+    autobuf struct buf text = BUF_INIT;
     if (!p)
         return;
     const struct plan *plan = &p->run->pf->plan;
-    buf_addf(&what, "%zu %s begin", p->n, stream_noun(p));
+    buf_addf(&text, "%zu %s begin", p->n, stream_noun(p));
     for (size_t t = 0; t < plan->task_count && t < SHOWN; t++)
-        buf_addf(&what, "%s%s", t ? "; " : ": ",
+        buf_addf(&text, "%s%s", t ? "; " : ": ",
                  plan->tasks[t].title ? plan->tasks[t].title : plan->tasks[t].id);
     if (plan->task_count > SHOWN)
-        buf_addstr(&what, "; ...");
-    record_message(p, EV_PARALLEL_START, -1, what.s);
+        buf_addstr(&text, "; ...");
+    record_message(p, EV_PARALLEL_START, -1, text.s);
 }
 
 /* Adds the tasks that failed, and their reasons, in one line. */
@@ -258,25 +258,25 @@ static void add_failures(const struct parallel *p, struct buf *out)
 static void record_outcome(struct parallel *p, int rc)
 {
     struct run_result r = run_result(p->run);
-    autobuf struct buf what = BUF_INIT;
-    add_failures(p, &what);
+    autobuf struct buf text = BUF_INIT;
+    add_failures(p, &text);
     bool unfinished = run_is_unfinished(p->run);
     if (rc || r.signal || r.failed || r.skipped || unfinished) {
         if (unfinished)
-            buf_addf(&what, "%ssome tasks did not start", what.len ? "; " : "");
+            buf_addf(&text, "%ssome tasks did not start", text.len ? "; " : "");
         if (r.signal)
-            buf_addf(&what, "%sstopped by signal %d", what.len ? "; " : "", r.signal);
+            buf_addf(&text, "%sstopped by signal %d", text.len ? "; " : "", r.signal);
         else if (rc)
-            buf_addf(&what, "%sthe program had to stop", what.len ? "; " : "");
-        record_message(p, EV_PARALLEL_FAIL, -1, what.s);
+            buf_addf(&text, "%sthe program had to stop", text.len ? "; " : "");
+        record_message(p, EV_PARALLEL_FAIL, -1, text.s);
     } else if (!r.published && r.result) {
-        buf_addf(&what, "the checkout could not follow: everything that landed is on %s", r.result);
-        record_message(p, EV_PARALLEL_MERGE_CONFLICT, -1, what.s);
+        buf_addf(&text, "the checkout could not follow: everything that landed is on %s", r.result);
+        record_message(p, EV_PARALLEL_MERGE_CONFLICT, -1, text.s);
     } else if (!r.conflicted) {
-        buf_addf(&what, "%zu landed", r.landed);
+        buf_addf(&text, "%zu landed", r.landed);
         if (r.done)
-            buf_addf(&what, ", %zu done", r.done);
-        record_message(p, EV_PARALLEL_COMPLETE, -1, what.s);
+            buf_addf(&text, ", %zu done", r.done);
+        record_message(p, EV_PARALLEL_COMPLETE, -1, text.s);
     }
 }
 

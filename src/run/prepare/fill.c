@@ -4,10 +4,10 @@
 #include "run/prepare/overlay_fill.h"
 #include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
+#include "run/prepare/provider.h"
 #include "workspace/fill/copy_fill.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static int start_filling(struct attempt *job, void (*next)(struct attempt *job, int exit_code),
                          struct err *err)
@@ -74,15 +74,6 @@ static bool others_start_here(struct attempt *job)
     return n == 2;
 }
 
-/* True if the repository is too large for a copy in memory: then nobody needs to wait for the
- * first workspace. */
-static bool is_large(const struct run *run)
-{
-    autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
-    struct stat st;
-    return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
-}
-
 int fill_workspace(struct attempt *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
@@ -90,7 +81,9 @@ int fill_workspace(struct attempt *job, struct err *err)
         return pool_fill(job, err);
     if (overlay_fill_is_used(job->run))
         return overlay_fill_fill(job, err);
-    if (fill->state == FILL_GIT || !others_start_here(job) || is_large(job->run))
+    /* No copy in memory of a large tree: nobody needs to wait for the first workspace. */
+    if (fill->state == FILL_GIT || !others_start_here(job) ||
+        provider_is_large(&job->run->pf->repo))
         return fill_by_git(job, err);
     switch (fill->state) {
     case FILL_FIRST:

@@ -1,6 +1,6 @@
 /*
  * Fills workspaces. If the pool has a tree of an earlier task, we use that (run/prepare/pool.h).
- * Otherwise a process fills each workspace: git, or in large repositories a process of ours. It
+ * Otherwise a process fills each workspace: git, or in large repositories a process of ours, which
  * copies the files of the user's checkout and leaves the rest to git (workspace/fill/copy_fill.h).
  *
  * Many tasks start at the base's commit: all that depend on no other task. git fills the first of

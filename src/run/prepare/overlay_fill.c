@@ -481,8 +481,7 @@ int overlay_fill_see_past(struct run *run, struct err *err)
 
 static bool has_ended(enum task_state state)
 {
-    return state == TASK_CONFLICTED || state == TASK_FAILED || state == TASK_LANDED ||
-           state == TASK_DONE || state == TASK_SKIPPED;
+    return state >= TASK_LANDED;
 }
 
 void overlay_fill_settle(struct run *run)

@@ -65,7 +65,7 @@ bool pool_wants(const struct attempt *job)
     return has_room(job->run) && access(filled, F_OK) == 0;
 }
 
-static void tree_done(struct pool_tree *t)
+static void pool_tree_done(struct pool_tree *t)
 {
     own_close(&t->fd);
     free(t->path);
@@ -249,7 +249,7 @@ static int reset_by_git(struct attempt *job, struct err *err)
 int pool_fill(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
-    own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
+    own_cleanup(pool_tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
     if (install_tree(&job->ws, &t, &why)) {
         delete_tree(run, t.path, job->task);
@@ -275,6 +275,6 @@ void pool_empty(struct run *run)
 void pool_done(struct run *run)
 {
     while (run->pool.trees.n)
-        tree_done(&run->pool.trees.v[--run->pool.trees.n]);
+        pool_tree_done(&run->pool.trees.v[--run->pool.trees.n]);
     vec_done(&run->pool.trees);
 }

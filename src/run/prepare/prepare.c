@@ -36,7 +36,8 @@ static void stop_progress(struct attempt *job)
 }
 
 /* Describes how a command failed; returns false if it did not. */
-static bool command_failed(struct attempt *job, const char *name, int exit_code, struct buf *reason)
+static bool describe_failure(struct attempt *job, const char *name, int exit_code,
+                             struct buf *reason)
 {
     autofree char *log = mem_printf("%s.err", name);
     if (job->overdue)
@@ -60,14 +61,14 @@ static void on_setup(struct attempt *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    (void)plan_command_ended(job); /* command_failed() checks the timeout */
+    (void)plan_command_ended(job); /* describe_failure() checks the timeout */
     if (job->stopped)
         attempt_fail_stopped(job);
     else if (process_was_broken(job, &failure, &reason))
         attempt_fail(job, failure, "workspace.setup: %s", reason.s);
     else if (job->tampered)
         attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
-    else if (command_failed(job, "setup", exit_code, &reason))
+    else if (describe_failure(job, "setup", exit_code, &reason))
         attempt_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
         start_work(job);
@@ -94,7 +95,7 @@ static void on_teardown(struct attempt *job, int exit_code)
     autobuf struct buf reason = BUF_INIT;
     struct err err = {0};
     (void)plan_command_ended(job);
-    if (command_failed(job, "teardown", exit_code, &reason)) {
+    if (describe_failure(job, "teardown", exit_code, &reason)) {
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
         record_error(job->run, job->task, &err);
     }

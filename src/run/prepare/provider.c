@@ -18,7 +18,7 @@ int provider_try_overlay(const struct git_repo *repo, struct err *err)
 }
 
 /* Returns the lowest folder of a path that exists. */
-static char *lowest_existing(const char *path)
+static char *find_existing_parent(const char *path)
 {
     char *at = mem_str(path);
     struct stat st;
@@ -32,11 +32,11 @@ int provider_try_snapshot(const struct git_repo *repo, const char *work, bool *r
 {
     if (!repo->root)
         return err_set(err, ERR_ENV, "this is not in a git repository");
-    autofree char *at = lowest_existing(work ? work : repo->root);
+    autofree char *at = find_existing_parent(work ? work : repo->root);
     return btrfs_try(repo->common, at, ret_quick, err);
 }
 
-static bool is_large(const struct git_repo *repo)
+bool provider_is_large(const struct git_repo *repo)
 {
     autofree char *index = repo->root ? mem_printf("%s/index", repo->git_dir) : NULL;
     struct stat st;
@@ -49,7 +49,7 @@ enum provider provider_best(const struct git_repo *repo, const char *work)
 {
     struct err none = {0};
     bool quick;
-    if (!is_large(repo))
+    if (!provider_is_large(repo))
         return PROVIDER_AUTO;
     if (geteuid() == 0 && provider_try_overlay(repo, &none) == 0)
         return PROVIDER_OVERLAY;

@@ -23,6 +23,9 @@ int provider_try(struct run *run, struct err *err);
 /* The provider that the environment requests, or NULL. */
 const char *provider_of_environment(void);
 
+/* True if a repository is large: its index exceeds WORKSPACE_LARGE_INDEX. */
+bool provider_is_large(const struct git_repo *repo);
+
 /* The provider for a repository if none is requested; `work` as below. */
 enum provider provider_best(const struct git_repo *repo, const char *work);
 

@@ -10,13 +10,11 @@
  * The user may have made the change, and nobody can tell. So we restore only:
  *
  * - the repository's configuration if core.bare was switched on, if core.worktree was set, or if
- * git can no longer read it: then no git works there;
- *
+ *   git can no longer read it: then no git works there;
  * - settings that name programs which our own git calls would run (git_setting_is_program()); the
- * task fails if no other task can have changed them;
- *
+ *   task fails if no other task can have changed them;
  * - saved work under refs/anabranch/salvage, branches of tasks in conflict, and the ref of the
- * run's tip.
+ *   run's tip.
  *
  * Before we restore something, we save its current state in the run's folder. If a branch was
  * deleted or rewritten, or a stash was dropped, and no ref leads to a commit of it any more, we

@@ -15,7 +15,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void report(struct repo_watch_look *l, const struct finding *f)
+static void report_change(struct repo_watch_look *l, const struct finding *f)
 {
     if (l->told++ < SHARED_MAX)
         repo_watch_tell(l->run, &l->run->shared->suspects, f);
@@ -25,7 +25,7 @@ static void report(struct repo_watch_look *l, const struct finding *f)
 
 void repo_watch_tell_odd(struct repo_watch_look *l, const char *name)
 {
-    report(l, &(struct finding){.what = "special", .name = name, .restored = true});
+    report_change(l, &(struct finding){.what = "special", .name = name, .restored = true});
 }
 
 static void report_ref(struct repo_watch_look *l, const struct git_change *c)
@@ -33,12 +33,12 @@ static void report_ref(struct repo_watch_look *l, const struct git_change *c)
     autobuf struct buf undo = BUF_INIT;
     autofree char *kept = c->from.s ? repo_watch_keep(l->run, c->from.s) : NULL;
     undo_ref(c, &undo);
-    report(l, &(struct finding){.what = "ref",
-                                .name = c->name,
-                                .from = c->from.s,
-                                .to = c->to.s,
-                                .undo = undo.s,
-                                .kept = kept});
+    report_change(l, &(struct finding){.what = "ref",
+                                       .name = c->name,
+                                       .from = c->from.s,
+                                       .to = c->to.s,
+                                       .undo = undo.s,
+                                       .kept = kept});
 }
 
 static bool ref_is_at(const struct git_place *at, const char *ref, const char *commit)
@@ -62,12 +62,12 @@ static void check_salvage(struct repo_watch_look *l, const struct git_change *c)
     bool restored = ref_is_at(&at, c->name, c->from.s);
     if (!restored)
         undo_ref(c, &undo);
-    report(l, &(struct finding){.what = "ref",
-                                .name = c->name,
-                                .from = c->from.s,
-                                .to = c->to.s,
-                                .undo = restored ? NULL : undo.s,
-                                .restored = restored});
+    report_change(l, &(struct finding){.what = "ref",
+                                       .name = c->name,
+                                       .from = c->from.s,
+                                       .to = c->to.s,
+                                       .undo = restored ? NULL : undo.s,
+                                       .restored = restored});
 }
 
 void shared_conflicted(struct run *run, uint32_t task)
@@ -107,7 +107,7 @@ static void restore_branch(struct repo_watch_look *l, const struct shared_confli
         record_error(l->run, c->task, &err);
     struct finding f = {
         .what = "ref", .name = ref, .from = c->commit, .restored = ref_is_at(&at, ref, c->commit)};
-    report(l, &f);
+    report_change(l, &f);
 }
 
 /* Follows the branch: a person who resolves the conflict commits or rebases. */
@@ -284,11 +284,11 @@ static void check_head(struct repo_watch_look *l, const struct git_change *c)
         return;
     if (c->from.s && strcmp(path, own) == 0)
         undo_head(c, repo->root, &undo);
-    report(l, &(struct finding){.what = "head",
-                                .name = c->name,
-                                .from = c->from.s,
-                                .to = c->to.s,
-                                .undo = undo.len ? undo.s : NULL});
+    report_change(l, &(struct finding){.what = "head",
+                                       .name = c->name,
+                                       .from = c->from.s,
+                                       .to = c->to.s,
+                                       .undo = undo.len ? undo.s : NULL});
 }
 
 /* Reports the lines that are in `a` but not in `b`. The second word of a line is the id of its
@@ -307,12 +307,12 @@ static void compare_stashes(struct repo_watch_look *l, const char *a, const char
         autofree char *kept = lost ? repo_watch_keep(l->run, commit) : NULL;
         autobuf struct buf undo = BUF_INIT;
         undo_stash(message + 1, commit, &undo);
-        report(l, &(struct finding){.what = "stash",
-                                    .name = message + 1,
-                                    .from = lost ? commit : NULL,
-                                    .to = lost ? NULL : commit,
-                                    .undo = lost ? undo.s : NULL,
-                                    .kept = kept});
+        report_change(l, &(struct finding){.what = "stash",
+                                           .name = message + 1,
+                                           .from = lost ? commit : NULL,
+                                           .to = lost ? NULL : commit,
+                                           .undo = lost ? undo.s : NULL,
+                                           .kept = kept});
     }
 }
 
@@ -335,12 +335,12 @@ static void check_file(struct repo_watch_look *l, const struct git_change *c)
     if (hook && !s->changed_hook)
         s->changed_hook = mem_str(c->name);
     undo_file(path, saved, &undo);
-    report(l, &(struct finding){.what = hook ? "hook" : "file",
-                                .name = c->name,
-                                .from = hash_content(c->from, from),
-                                .to = hash_content(c->to, to),
-                                .undo = undo.s,
-                                .saved = saved});
+    report_change(l, &(struct finding){.what = hook ? "hook" : "file",
+                                       .name = c->name,
+                                       .from = hash_content(c->from, from),
+                                       .to = hash_content(c->to, to),
+                                       .undo = undo.s,
+                                       .saved = saved});
 }
 
 void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)

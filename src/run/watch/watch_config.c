@@ -14,7 +14,7 @@ struct config_check {
     struct attempt *job;
     const struct git_change *change;
     char *path, *saved; /* the file, and our copy of its changed state */
-    size_t others;      /* settings that we do not restore */
+    size_t unrestored;  /* settings that we do not restore */
     bool wrote, whole;  /* we wrote to the file; we restored the whole file */
 };
 
@@ -75,7 +75,7 @@ static bool restore_setting(struct config_check *l, const char *key, struct git_
     struct err err = {0};
     if (l->whole || !save_changed_file(l))
         return l->whole;
-    if (!l->others && l->change->from.s && restore_file(l)) {
+    if (!l->unrestored && l->change->from.s && restore_file(l)) {
         l->whole = true;
         return true;
     }
@@ -142,11 +142,12 @@ static void handle_setting(void *ctx, const char *key, struct git_values from, s
     repo_watch_tell(l->run, &l->run->shared->suspects, &f);
 }
 
-static void count_others(void *ctx, const char *key, struct git_values from, struct git_values to)
+static void count_unrestored(void *ctx, const char *key, struct git_values from,
+                             struct git_values to)
 {
     struct config_check *l = ctx;
     (void)from;
-    l->others += !must_restore(l, key, to);
+    l->unrestored += !must_restore(l, key, to);
 }
 
 /* Restores an unreadable configuration: without one, git does not work at all. */
@@ -175,7 +176,7 @@ bool repo_watch_config(struct run *run, struct attempt *job, const struct git_ch
     bool was_good = read_settings(&before, change->from, &none) == 0;
     bool is_good = read_settings(&now, change->to, &err) == 0;
     if (was_good && is_good && (change->to.s || !main_file)) {
-        git_settings_compare(&before, &now, count_others, &l);
+        git_settings_compare(&before, &now, count_unrestored, &l);
         git_settings_compare(&before, &now, handle_setting, &l);
     } else if (was_good && main_file) {
         restore_all(&l);

@@ -17,7 +17,7 @@
 
 enum { NAMES_MAX = 10, KEEP_TRIES = 1000 };
 
-static void put_tasks(struct arena *a, struct node *data, const struct run *run,
+static void add_tasks(struct arena *a, struct node *data, const struct run *run,
                       const shared_tasks *suspects)
 {
     struct node *list = node_put_list(a, data, "tasks");
@@ -45,7 +45,7 @@ void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct
     if (f->more)
         node_put_int(&a, data, "more", (int64_t)f->more);
     if (suspects->n != 1)
-        put_tasks(&a, data, run, suspects);
+        add_tasks(&a, data, run, suspects);
     record(run, EV_GIT_STATE_CHANGED, suspects->n == 1 ? (int64_t)suspects->v[0] : -1, data);
     arena_done(&a);
 }
