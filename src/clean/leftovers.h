@@ -31,9 +31,9 @@ struct leftover_run {
 struct leftover_task {
     struct leftover_run *run;
     const char *task;
-    const char *path,
-        *admin;    /* its folders, even if they are gone; path is NULL if it is only a branch */
-    bool has_tree; /* it has files */
+    const char *path;  /* even if it is gone; NULL if there is only a branch */
+    const char *admin; /* its administrative folder, even if it is gone */
+    bool has_tree;     /* it has files */
     bool has_admin;
     bool inner;         /* a worktree that an agent made inside a workspace */
     const char *branch; /* full name; NULL if it does not exist */

@@ -35,7 +35,8 @@ static void settings_done(struct settings *s)
     free(s->before);
 }
 
-static int parse(struct doc *doc, const char *path, const struct buf *text, struct err *err)
+static int parse_settings(struct doc *doc, const char *path, const struct buf *text,
+                          struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = SETTINGS_MAX};
     autoproblems struct problems ps;
@@ -143,7 +144,7 @@ static int add_to_settings(const struct settings *s, const struct buf *text, con
                            struct err *err)
 {
     struct doc doc;
-    int rc = parse(&doc, s->file, text, err);
+    int rc = parse_settings(&doc, s->file, text, err);
     if (rc == 0) {
         remove_ours(doc.root);
         rc = add_hook(&doc.arena, doc.root, s->file, command, err);
@@ -201,7 +202,7 @@ static bool is_unchanged(const struct settings *s, const struct node *now, struc
     if (file_read(s->before, SETTINGS_MAX, before, &ignored))
         return false;
     bool same = false;
-    if (parse(&doc, s->before, before, &ignored) == 0) {
+    if (parse_settings(&doc, s->before, before, &ignored) == 0) {
         remove_ours(doc.root);
         same = is_same(now, doc.root);
     }
@@ -235,7 +236,7 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     if (!there || !strstr(text.s, CLAUDE_HOOK))
         return 0;
     struct doc doc;
-    int rc = parse(&doc, s.file, &text, err);
+    int rc = parse_settings(&doc, s.file, &text, err);
     if (rc == 0) {
         remove_ours(doc.root);
         rc = restore_settings(&s, doc.root, err);

@@ -59,7 +59,7 @@ static void put_requests(struct arena *a, struct node *map, const struct thread 
     }
 }
 
-static struct node *encode(const struct thread *t, struct arena *a)
+static struct node *encode_thread(const struct thread *t, struct arena *a)
 {
     struct node *map = node_new_map(a);
     node_put_int(a, map, "version", VERSION);
@@ -106,7 +106,7 @@ int thread_save(const struct thread *t, struct err *err)
     autofree char *path = mem_printf("%s/" THREAD_FILE, t->admin);
     autobuf struct buf text = BUF_INIT;
     struct arena a = {0};
-    const struct node *map = encode(t, &a);
+    const struct node *map = encode_thread(t, &a);
     bool valid = is_utf8(map);
     doc_write_line(&text, map);
     buf_addch(&text, '\n');
@@ -150,7 +150,7 @@ static void copy_requests(const struct node *map, struct thread *t)
     }
 }
 
-static void decode(struct thread *t, const struct node *map)
+static void decode_thread(struct thread *t, const struct node *map)
 {
     const struct node *order = node_get(map, "order");
     *t = (struct thread){
@@ -177,7 +177,7 @@ static void decode(struct thread *t, const struct node *map)
     copy_requests(map, t);
 }
 
-static int parse(struct thread *t, const char *path, const struct buf *text, struct err *err)
+static int parse_thread(struct thread *t, const char *path, const struct buf *text, struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = THREAD_MAX};
     autoproblems struct problems ps;
@@ -187,7 +187,7 @@ static int parse(struct thread *t, const char *path, const struct buf *text, str
         doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
     int64_t version = valid ? node_new_int(doc.root, "version", 0) : 0;
     if (valid && version == VERSION)
-        decode(t, doc.root);
+        decode_thread(t, doc.root);
     doc_done(&doc);
     if (version && version != VERSION)
         return err_set(err, ERR_ENV, "'%s' was written by another version of this program", path);
@@ -263,7 +263,7 @@ static void load_one(struct threads *ts, const char *worktrees, const char *name
             add_damaged(ts, admin, why.errnum == EACCES, &why);
         return;
     }
-    if (parse(&t, path, &text, &why) || find_worktree(admin, &t.path, &why)) {
+    if (parse_thread(&t, path, &text, &why) || find_worktree(admin, &t.path, &why)) {
         add_damaged(ts, admin, false, &why);
         thread_done(&t);
         return;
@@ -342,7 +342,7 @@ int threads_check(const struct threads *ts, struct err *err)
                    d->problem);
 }
 
-static bool contains(const char *tree, const char *dir)
+static bool contains_folder(const char *tree, const char *dir)
 {
     autofree char *real = realpath(tree, NULL);
     size_t len = real ? strlen(real) : 0;
@@ -353,7 +353,7 @@ struct thread *thread_here(const struct threads *ts, const char *dir)
 {
     autofree char *real = realpath(dir, NULL);
     for (size_t i = 0; real && i < ts->n; i++) {
-        if (contains(ts->v[i].path, real))
+        if (contains_folder(ts->v[i].path, real))
             return &ts->v[i];
     }
     return NULL;

@@ -23,8 +23,7 @@
 /* A path that the thread asked for later, by `own request`. */
 struct thread_request {
     char *path;       /* normalised, like those of `owns` */
-    char *claimed_by; /* id of the thread that claims it; the thread's own id if its plan forbids
-                         the path; NULL: it was granted, and counts as owned */
+    char *claimed_by; /* id of the thread that claims it, or whose plan forbids it; NULL: granted */
     int64_t at;       /* ms since 1970 */
 };
 

@@ -13,10 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static int decide(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+static int set_verdict(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt,
+                       ...) __attribute__((format(printf, 4, 5)));
 
-static int decide(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt, ...)
+static int set_verdict(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt,
+                       ...)
 {
     va_list ap;
     v->remove = remove;
@@ -92,22 +93,24 @@ static bool check_place(const struct cleaning *c, const struct thread *t, struct
 {
     autobuf struct buf lock = BUF_INIT;
     if (!t->made)
-        (void)decide(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
+        (void)set_verdict(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
     else if (is_locked(t, &lock))
-        (void)decide(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "", lock.s);
+        (void)set_verdict(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "",
+                          lock.s);
     else if (may_be_unmounted(c, t))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be mounted",
-                     t->path);
+        (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be mounted",
+                          t->path);
     else if (!v->tip.len && exists(t->path))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
+        (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
     else if (!v->tip.len)
-        (void)decide(v, true, CLEANUP_GONE, "neither its branch nor its worktree exists");
+        (void)set_verdict(v, true, CLEANUP_GONE, "neither its branch nor its worktree exists");
     else if (exists(t->path) && cleanup_unfinished(t))
-        (void)decide(v, false, CLEANUP_DIRTY, "%s in it is not finished", cleanup_unfinished(t));
+        (void)set_verdict(v, false, CLEANUP_DIRTY, "%s in it is not finished",
+                          cleanup_unfinished(t));
     else if (!is_on_branch(t->admin, t->branch))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is not checked out in it");
+        (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "its branch is not checked out in it");
     else if (is_elsewhere(c, t))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is also checked out elsewhere");
+        (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "its branch is also checked out elsewhere");
     else
         return false;
     return true;
@@ -122,7 +125,7 @@ static int check_inside(const struct cleaning *c, const struct thread *t, struct
     if (!why.len)
         return 0;
     buf_cut(&v->why, 0);
-    return decide(v, false, CLEANUP_DIRTY, "%s", why.s);
+    return set_verdict(v, false, CLEANUP_DIRTY, "%s", why.s);
 }
 
 /* A person or an agent who works in the folder would lose it. */
@@ -134,7 +137,7 @@ static int check_processes(const struct thread *t, struct verdict *v)
         return 0;
     proc_table_command(pid, &command);
     buf_cut(&v->why, 0);
-    return decide(v, false, CLEANUP_BUSY, "process %d works in it: %s", (int)pid, command.s);
+    return set_verdict(v, false, CLEANUP_BUSY, "process %d works in it: %s", (int)pid, command.s);
 }
 
 /* If the commit contains the work, decides how. */
@@ -156,7 +159,8 @@ static int check_merged_into(const struct cleaning *c, struct verdict *v, const 
         return -1;
     *ret_decided = how != MERGED_NOT;
     if (*ret_decided)
-        (void)decide(v, true, ways[how].reason, "%s%s%s", ways[how].before, name, ways[how].after);
+        (void)set_verdict(v, true, ways[how].reason, "%s%s%s", ways[how].before, name,
+                          ways[how].after);
     return 0;
 }
 
@@ -179,10 +183,10 @@ static int check_forge(struct cleaning *c, const struct thread *t, const struct 
     if (cleanup_ask_forge(c, t, v->tip.s, &merged, &note, err))
         return -1;
     if (merged)
-        return decide(v, true, CLEANUP_FORGE, "its pull request was merged");
-    return decide(v, false, CLEANUP_UNMERGED, "its commits are not in %s%s%s%s",
-                  b->local_name ? b->local_name : "any base branch", b->remote_name ? " or " : "",
-                  b->remote_name ? b->remote_name : "", note.s);
+        return set_verdict(v, true, CLEANUP_FORGE, "its pull request was merged");
+    return set_verdict(v, false, CLEANUP_UNMERGED, "its commits are not in %s%s%s%s",
+                       b->local_name ? b->local_name : "any base branch",
+                       b->remote_name ? " or " : "", b->remote_name ? b->remote_name : "", note.s);
 }
 
 /* A branch that only followed its base has no commit of its own. If the base's history has all of
@@ -197,7 +201,7 @@ static int check_started(const struct cleaning *c, const struct thread *t, struc
     if (!*ret_decided)
         return 0;
     buf_cut(&v->why, 0);
-    return decide(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
+    return set_verdict(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
 }
 
 static int check_work(struct cleaning *c, const struct thread *t, struct verdict *v,
@@ -221,7 +225,7 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     if (cleanup_changes(c, t, &names, err))
         return err_wrap(err, "%s", name_of(t));
     if (names.len)
-        return decide(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
+        return set_verdict(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
     if (check_work(c, t, ret, err) || (ret->remove && check_inside(c, t, ret, err)))
         return -1;
     return ret->remove ? check_processes(t, ret) : 0;

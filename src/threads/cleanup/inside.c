@@ -113,7 +113,7 @@ static int visit_module(const struct search *s, FTS *fts, FTSENT *e, struct err 
 }
 
 /* Calls `visit` for each folder until it finds a problem. */
-static int walk(const struct search *s, char *top, visit_fn *visit, struct err *err)
+static int visit_folders(const struct search *s, char *top, visit_fn *visit, struct err *err)
 {
     char *const roots[] = {top, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -137,7 +137,7 @@ static int walk_ignored(const struct search *s, const struct git_place *at, stru
          p += strlen(p) + 1) {
         autofree char *path = mem_printf("%s/%.*s", s->t->path, (int)strlen(p) - 1, p);
         if (p[strlen(p) - 1] == '/')
-            rc = walk(s, path, visit_ignored, err);
+            rc = visit_folders(s, path, visit_ignored, err);
     }
     return rc;
 }
@@ -164,7 +164,7 @@ int cleanup_inside(const struct cleaning *c, const struct thread *t, struct buf 
     struct git_place at = {
         .git_dir = t->admin, .common = c->opts->repo->common, .work_tree = t->path};
     autofree char *modules = mem_printf("%s/modules", t->admin);
-    if (access(modules, F_OK) == 0 && walk(&s, modules, visit_module, err))
+    if (access(modules, F_OK) == 0 && visit_folders(&s, modules, visit_module, err))
         return -1;
     if (access(t->path, F_OK) < 0)
         return 0;

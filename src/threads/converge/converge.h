@@ -17,13 +17,11 @@ enum converge_way { CONVERGE_PUSH, CONVERGE_PRINT, CONVERGE_INTO_BASE };
 struct converge_options {
     enum converge_way way;
     bool draft;
-    bool no_options;    /* our options do not exist on this command line (another tool's), so hints
-                           must not mention them */
-    bool commit;        /* first commit uncommitted changes */
-    const char *remote; /* NULL: "origin" */
-    const char *upstream; /* the remote of the repository that gets the pull requests; NULL: the one
-                             that we push to */
-    const char *base;     /* overrides the base of each thread (short name), or NULL */
+    bool no_options;         /* hints must not mention our options: another tool's command line */
+    bool commit;             /* first commit uncommitted changes */
+    const char *remote;      /* NULL: "origin" */
+    const char *upstream;    /* remote that gets the pull requests; NULL: where we push */
+    const char *base;        /* overrides the base of each thread (short name), or NULL */
     const struct strv *only; /* ids; NULL: all */
     void (*waiting)(
         const char *whom); /* called while another landing keeps us waiting; may be NULL */
@@ -47,8 +45,7 @@ const char *converge_end_name(enum converge_end end); /* "nothing", "made" ... *
 struct converge_result {
     struct thread_look *look;
     enum converge_end end;
-    char *detail; /* why it was not done, or the address of the pull request, or the commit, or NULL
-                   */
+    char *detail;  /* reason, or address of the pull request, or commit, or NULL */
     char *warning; /* it changes paths of others, or comes too early in the merge order; or NULL */
     struct buf commands;
 };

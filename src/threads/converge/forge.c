@@ -20,15 +20,12 @@ enum { MAX_WORDS = 16 };
 struct forge_shape {
     const char *list[MAX_WORDS], *create[MAX_WORDS], *update[MAX_WORDS];
     const char *number, *address, *head; /* members in the output of `list`; head may be NULL */
-    const char *foreign; /* a member that is true if the branch is in a fork; or NULL */
-    const char
-        *fork; /* the option that names the repository, if the program supports forks; or NULL */
+    const char *foreign;        /* a member that is true if the branch is in a fork; or NULL */
+    const char *fork;           /* the option for the repository, if it supports forks; or NULL */
     const char *owner;          /* a member; its `login` is the owner of the branch */
     const char *draft;          /* the option for a draft; NULL: the title says so */
-    const char *preferred_name; /* another name of the program, which we prefer if it is installed;
-                                   or NULL */
-    const char
-        *logins[MAX_WORDS]; /* lists its logins; then we pass it a login and the repository */
+    const char *preferred_name; /* of the program, if it is installed under it; or NULL */
+    const char *logins[MAX_WORDS]; /* lists its logins; we then pass it one, and the repository */
 };
 
 static const struct forge_shape shapes[] = {
@@ -184,7 +181,7 @@ static const char *find_value(const struct values *w, const char *name, size_t l
 }
 
 /* Does not expand the inserted values again. */
-static void expand(const struct values *w, const char *word, struct strv *argv)
+static void expand_word(const struct values *w, const char *word, struct strv *argv)
 {
     autobuf struct buf out = BUF_INIT;
     while (*word) {
@@ -217,7 +214,7 @@ static void add_words(const struct forge *f, const struct forge_pull *p, const c
         words++;
     }
     for (; *words; words++)
-        expand(&w, *words, argv);
+        expand_word(&w, *words, argv);
     if (p->repo && f->shape && f->shape->fork)
         strv_pushl(argv, f->shape->fork, p->repo, NULL);
     if (f->repo && f->login)

@@ -32,8 +32,8 @@ struct forge {
 /* The pull request that we want. */
 struct forge_pull {
     const char *branch, *base; /* short names */
-    const char *repo, *owner;  /* the repository that gets it, and the owner of the fork with the
-                                  branch; both NULL: the branch is in the same repository */
+    /* The repository that gets it, and the owner of the fork; both NULL if there is no fork. */
+    const char *repo, *owner;
     const char *title, *body;
     bool draft;
     const char *known; /* the recorded address, or NULL */

@@ -209,7 +209,7 @@ static int make_worktrees(struct fanout_job *m, struct err *err)
     return 0;
 }
 
-static int prepare(struct fanout_job *m, struct err *err)
+static int prepare_job(struct fanout_job *m, struct err *err)
 {
     return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
                    thread_hooks_find(&m->f->pf->repo, &m->user_hooks, err) ||
@@ -247,7 +247,7 @@ static int save_threads(struct fanout_job *m, struct err *err)
 
 static int run_job(struct fanout_job *m, struct err *err)
 {
-    if (prepare(m, err))
+    if (prepare_job(m, err))
         return -1;
     makers_start(m);
     if (loop_run(m->loop, err) || m->failed)

@@ -148,7 +148,8 @@ static void add_diff_options(struct strv *args)
                "--ignore-submodules=dirty", NULL);
 }
 
-static int diff(const struct own_question *q, const char *commit, struct set *s, struct err *err)
+static int diff_commit(const struct own_question *q, const char *commit, struct set *s,
+                       struct err *err)
 {
     struct git_place at = place_of(q);
     autostrv struct strv args = {0};
@@ -171,11 +172,11 @@ static int diff(const struct own_question *q, const char *commit, struct set *s,
 static int diff_all(const struct own_question *q, const struct strv *commits, struct set *s,
                     struct err *err)
 {
-    if (diff(q, commits->v[0], s, err))
+    if (diff_commit(q, commits->v[0], s, err))
         return -1;
     for (size_t i = 1; i < commits->n && s->v.n; i++) {
         autoset struct set other = SET_INIT;
-        if (diff(q, commits->v[i], &other, err))
+        if (diff_commit(q, commits->v[i], &other, err))
             return -1;
         set_intersect(s, &other);
     }
@@ -225,7 +226,7 @@ static int check_range(const struct own_question *q, struct buf *out, struct err
     autoset struct set changed = SET_INIT;
     if (*q->range == '-' || !strstr(q->range, ".."))
         return err_set(err, ERR_INPUT, "'%s' is not a range of commits, FROM..TO", q->range);
-    if (diff(q, q->range, &changed, err))
+    if (diff_commit(q, q->range, &changed, err))
         return -1;
     set_write(&changed, out);
     return 0;

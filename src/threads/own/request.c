@@ -33,7 +33,7 @@ void own_decisions_done(struct own_decisions *ds)
 
 /* Does the claim contain everything that is requested? A path without wildcards may be a file; then
  * we ignore what would be below it. */
-static bool covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
+static bool claim_covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
     bool plain = *path && !strpbrk(path, WILDCARDS);
@@ -42,7 +42,7 @@ static bool covers(const char *claim, const struct glob *wanted, const char *pat
     return result;
 }
 
-static bool overlaps(const char *claim, const struct glob *wanted, bool fold)
+static bool claim_overlaps(const char *claim, const struct glob *wanted, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
     bool result = glob && glob_overlap(glob, wanted, NULL);
@@ -54,7 +54,7 @@ static const char *find_covering_claim(const struct strv *claims, const struct g
                                        const char *path, bool fold)
 {
     for (size_t i = 0; i < claims->n; i++) {
-        if (covers(claims->v[i], wanted, path, fold))
+        if (claim_covers(claims->v[i], wanted, path, fold))
             return claims->v[i];
     }
     return NULL;
@@ -66,7 +66,7 @@ static bool already_has(const struct request *a, const struct glob *wanted, cons
     bool result = find_covering_claim(&t->owns, wanted, path, a->fold);
     for (size_t i = 0; i < t->requests.n && !result; i++) {
         const struct thread_request *r = &t->requests.v[i];
-        result = !r->claimed_by && covers(r->path, wanted, path, a->fold);
+        result = !r->claimed_by && claim_covers(r->path, wanted, path, a->fold);
     }
     return result;
 }
@@ -76,11 +76,11 @@ static const char *find_overlapping_claim(const struct thread *t, const struct g
                                           bool fold)
 {
     for (size_t i = 0; i < t->owns.n; i++) {
-        if (overlaps(t->owns.v[i], wanted, fold))
+        if (claim_overlaps(t->owns.v[i], wanted, fold))
             return t->owns.v[i];
     }
     for (size_t i = 0; i < t->requests.n; i++) {
-        if (!t->requests.v[i].claimed_by && overlaps(t->requests.v[i].path, wanted, fold))
+        if (!t->requests.v[i].claimed_by && claim_overlaps(t->requests.v[i].path, wanted, fold))
             return t->requests.v[i].path;
     }
     return NULL;
@@ -103,7 +103,8 @@ static bool find_owner(const struct request *a, const struct glob *wanted, struc
     return false;
 }
 
-static void decide(const struct request *a, const struct glob *wanted, struct own_decision *d)
+static void decide_request(const struct request *a, const struct glob *wanted,
+                           struct own_decision *d)
 {
     const char *forbid = find_covering_claim(&a->thread->forbids, wanted, d->path, a->fold);
     d->claim = forbid ? mem_str(forbid) : NULL;
@@ -175,7 +176,7 @@ static int decide_path(const struct request *a, const char *prefix, const char *
     if (!wanted)
         return err_set(err, ERR_INPUT, "'%s' is not a pattern that can match a path", text);
     struct own_decision d = {.path = mem_str(path.s)};
-    decide(a, wanted, &d);
+    decide_request(a, wanted, &d);
     glob_free(wanted);
     if (d.answer == OWN_ANSWER_GRANTED && threads_check(a->all, err)) {
         vec_push(ret, d);

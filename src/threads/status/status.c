@@ -62,7 +62,8 @@ void thread_look_fail(struct thread_look *l, const char *words)
 }
 
 /* Resolves a name. *ret is NULL if it does not exist. */
-static int resolve(const struct status_query *lk, const char *name, char **ret, struct err *err)
+static int resolve_commit(const struct status_query *lk, const char *name, char **ret,
+                          struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     autofree char *expression = mem_printf("%s^{commit}", name);
@@ -84,7 +85,7 @@ static int resolve_cached(const struct status_query *lk, struct cached_id *k, co
 {
     if (!k->name || strcmp(k->name, name) != 0) {
         autofree char *id = NULL;
-        if (resolve(lk, name, &id, err))
+        if (resolve_commit(lk, name, &id, err))
             return -1;
         known_done(k);
         *k = (struct cached_id){.name = mem_str(name), .id = steal_ptr(id)};
@@ -170,7 +171,7 @@ static int find_commits(struct status_query *lk, struct thread_look *l, struct e
     if (l->elsewhere) {
         autofree char *there = steal_ptr(l->head);
         l->there = is_commit(there) ? steal_ptr(there) : NULL;
-        if (resolve(lk, t->branch, &l->head, err) ||
+        if (resolve_commit(lk, t->branch, &l->head, err) ||
             (l->there && read_subject(lk, l->there, &l->there_subject, err)))
             return -1;
     }

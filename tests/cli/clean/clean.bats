@@ -481,7 +481,7 @@ END
     head -c 30000 /dev/urandom >"$(dirname "$(workspace t)")/u.gone/file"
     sync "$(dirname "$(workspace t)")/u.gone/file"
     run anabranch doctor
-    assert_contains " MiB in $PWD/.anabranch/worktrees; each goes when"
+    assert_contains " MiB in $PWD/.anabranch/worktrees; each is removed when"
     assert_contains " in $PWD/.anabranch/worktrees; deleted in"
     assert_contains 'ok  base trees            none'
     run anabranch doctor --json

@@ -567,7 +567,7 @@ merged() { # ID...
     cleanup
     assert_status 3
     assert_removed 1 "merged into main"
-    [[ $output == *"failed   thread-2: "*"is damaged"*": it stays; "* ]] || fail "not told"
+    [[ $output == *"failed   thread-2: "*"is damaged"*": kept; "* ]] || fail "not told"
     [[ -e worktrees/thread-2/d2/file ]] || fail "it is gone"
     [[ $(git config extensions.worktreeConfig) == true ]] || fail "its settings do not count any more"
     cleanup --only 2 --json

@@ -357,7 +357,7 @@ args() {
     git config anabranch.forge 'no-such-program {branch}'
     converge
     assert_status 3
-    assert_error "there is no 'no-such-program' here"
+    assert_error "'no-such-program', which makes pull requests, is not installed"
     [[ $(at_origin "$(branch 1)") == none ]] || fail "it was pushed"
 }
 
@@ -972,7 +972,7 @@ stop_by() { # SIGNAL [OPTION...]
     stop_by TERM --json
     assert_status 143
     [[ $(jq -r '.threads | map(.result) | join(" ")' <<<"$output") == "stopped stopped" ]] || fail "results"
-    [[ $(jq -r '.threads[0].reason' <<<"$output") == "it is pushed, but"* ]] || fail "not told"
+    [[ $(jq -r '.threads[0].reason' <<<"$output") == "it was pushed, but"* ]] || fail "not told"
     [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "it is not pushed"
     [[ $(at_origin "$(branch 2)") == none ]] || fail "2 was pushed"
     PATH=$path

@@ -439,7 +439,7 @@ answer() { # WORD
     rm "$BATS_TEST_TMPDIR/bin/anabranch"
     commit -a
     assert_status 0
-    assert_line "anabranch is gone: whether this thread owns what it commits was not checked"
+    assert_line "anabranch is missing: not checked if this thread owns what it commits"
 }
 
 # --- the user's hooks -----------------------------------------------------------------------
