@@ -87,10 +87,10 @@ static int64_t first_interrupted(const struct cleaner *c)
 
 static int finish_checkout(struct cleaner *c, struct err *err)
 {
-    autoturn struct base_lock turn = BASE_TURN_INIT;
+    autoturn struct base_lock base_lock = BASE_TURN_INIT;
     autobuf struct buf from = BUF_INIT;
-    return base_lock_take(&turn, c->opts->state_dir, err) ||
-                   checkout_note_mend(&turn, c->opts->repo, &from, err)
+    return base_lock_take(&base_lock, c->opts->state_dir, err) ||
+                   checkout_note_mend(&base_lock, c->opts->repo, &from, err)
                ? -1
                : 0;
 }
@@ -117,10 +117,10 @@ int clean_locks(struct cleaner *c, struct err *err)
 {
     autofree char *heads = mem_printf("%s/refs/heads/anabranch", c->opts->repo->common);
     autofree char *own = mem_printf("%s/refs/anabranch", c->opts->repo->common);
-    char *const roots[] = {heads, own, NULL};
+    char *const folders[] = {heads, own, NULL};
     if (leftovers_any_alive(&c->leftovers))
         return 0;
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    FTS *fts = fts_open(folders, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     if (!fts)
         return err_sys(err, "look for locks");
     for (FTSENT *e; (e = fts_read(fts));) {
@@ -447,10 +447,10 @@ static bool remove_remaining(const struct strv *paths, size_t from, size_t end, 
 static bool any_exists(const struct strv *paths, size_t from, size_t end)
 {
     struct stat st;
-    bool there = false;
+    bool exists = false;
     for (size_t i = from; i < end; i++)
-        there = there || lstat(paths->v[i], &st) == 0;
-    return there;
+        exists = exists || lstat(paths->v[i], &st) == 0;
+    return exists;
 }
 
 /* Reports for each thing if it is gone, being deleted or left. */

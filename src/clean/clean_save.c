@@ -23,8 +23,8 @@ int clean_base(const struct cleaner *c, const struct leftover_run *run, struct b
 {
     const struct git_repo *repo = c->opts->repo;
     struct git_place here = {.git_dir = repo->git_dir, .common = repo->common};
-    struct err none = {0};
-    if (run->base && git_resolve(&c->at, run->base, ret, &none) == 0)
+    struct err ignored = {0};
+    if (run->base && git_resolve(&c->at, run->base, ret, &ignored) == 0)
         return 0;
     return git_resolve(&here, "HEAD", ret, err);
 }
@@ -45,8 +45,8 @@ static int find_unused_attempt(const struct cleaner *c, const struct leftover_ta
     for (int k = t->attempts > 0 ? t->attempts : 1; k < INT_MAX; k++) {
         autofree char *ref = salvage_ref_name(t->run->id, t->task, k);
         autobuf struct buf commit = BUF_INIT;
-        struct err none = {0};
-        if (git_resolve(&c->at, ref, &commit, &none))
+        struct err ignored = {0};
+        if (git_resolve(&c->at, ref, &commit, &ignored))
             return k;
     }
     return INT_MAX;
@@ -98,7 +98,7 @@ static int create_ref(struct cleaner *c, const struct leftover_task *t, int atte
 {
     autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf base = BUF_INIT;
-    struct err none = {0};
+    struct err ignored = {0};
     bool moved;
     unsynced_note();
     if (git_move_ref(&c->at, ref, "", commit, "anabranch: salvage", &moved, err))
@@ -106,8 +106,8 @@ static int create_ref(struct cleaner *c, const struct leftover_task *t, int atte
     buf_addstr(ret_id, ref + strlen(SALVAGE_REFS));
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", ref);
-    if (clean_base(c, t->run, &base, &none) == 0)
-        vault_keep(&c->at, ref, commit, base.s, &none);
+    if (clean_base(c, t->run, &base, &ignored) == 0)
+        vault_keep(&c->at, ref, commit, base.s, &ignored);
     return 0;
 }
 
@@ -146,10 +146,10 @@ static void notes_read(struct attempt_notes *n, const struct cleaner *c,
 static int find_start(struct cleaner *c, const struct leftover_task *t, const struct workspace *ws,
                       struct buf *ret, struct err *err)
 {
-    struct err none = {0};
-    if (t->start && git_resolve(&c->at, t->start, ret, &none) == 0)
+    struct err ignored = {0};
+    if (t->start && git_resolve(&c->at, t->start, ret, &ignored) == 0)
         return 0;
-    if (ws->admin && workspace_head(ws, ret, &none) == 0)
+    if (ws->admin && workspace_head(ws, ret, &ignored) == 0)
         return 0;
     return clean_base(c, t->run, ret, err);
 }
@@ -177,15 +177,15 @@ static int save_workspace(struct cleaner *c, const struct leftover_task *t,
     autofree char *index = mem_printf("%s/index", c->scratch);
     autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf start = BUF_INIT;
-    struct workspace there = *ws;
-    there.path = t->has_tree ? ws->path : c->scratch; /* git needs a folder that exists */
-    if (find_start(c, t, &there, &start, err))
+    struct workspace usable = *ws;
+    usable.path = t->has_tree ? ws->path : c->scratch; /* git needs a folder that exists */
+    if (find_start(c, t, &usable, &start, err))
         return -1;
     autofree char *message =
         salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));
-    struct change_limits usual = change_limits_of();
+    struct change_limits limits = change_limits_of();
     notes_read(&notes, c, t);
-    struct salvage_job job = {.commit = {.ws = &there,
+    struct salvage_job job = {.commit = {.ws = &usable,
                                          .start = start.s,
                                          .index = index,
                                          .excludes = notes.excludes,
@@ -195,7 +195,7 @@ static int save_workspace(struct cleaner *c, const struct leftover_task *t,
                               .ref = ref,
                               .patterns = notes.list.v,
                               .pattern_count = notes.list.n,
-                              .bounds = {usual.files, usual.bytes},
+                              .bounds = {limits.files, limits.bytes},
                               .no_files = !t->has_tree,
                               .unnamed = true};
     return salvage_workspace(&job, ret, err);
@@ -207,11 +207,11 @@ static int refuse_large(const struct workspace *ws, const struct salvaged *saved
     autobuf struct buf size = BUF_INIT, command = BUF_INIT;
     text_format_bytes(&size, saved->left_bytes);
     shell_quote(&command, "git worktree remove -f -f", ws->path, NULL);
-    return err_set(err, ERR_ENV,
-                   "%zu file%s in it (%s), such as '%s', are too large to be saved; to remove it "
-                   "with them: %s",
-                   saved->left_count, saved->left_count == 1 ? "" : "s", size.s, saved->left.v[0],
-                   command.s);
+    return err_set(
+        err, ERR_ENV,
+        "%zu file%s in it (%s), such as '%s', exceed the limits and cannot be saved; to remove it "
+        "with them: %s",
+        saved->left_count, saved->left_count == 1 ? "" : "s", size.s, saved->left.v[0], command.s);
 }
 
 int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, struct err *err)
@@ -243,7 +243,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
     autobuf struct buf head = BUF_INIT, tree = BUF_INIT, base = BUF_INIT, start = BUF_INIT,
                        commit = BUF_INIT;
     int attempt = find_unused_attempt(c, t);
-    struct err none = {0};
+    struct err ignored = {0};
     bool merged = false;
     if (git_resolve(&c->at, t->branch, &head, err) ||
         clean_is_merged(c, t->run, head.s, &merged, err) || merged)
@@ -253,7 +253,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
         return ret_id->len ? 0 : -1;
     if (clean_base(c, t->run, &base, err) || git_tree_of(&c->at, head.s, &tree, err))
         return -1;
-    if (git_call(&c->at, &start, &none, "merge-base", base.s, head.s, NULL))
+    if (git_call(&c->at, &start, &ignored, "merge-base", base.s, head.s, NULL))
         buf_addstr(&start, base.s);
     autofree char *message =
         salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));

@@ -237,9 +237,9 @@ static int count_workspaces(struct measurement *c, const struct git_repo *repo,
 }
 
 static const struct {
-    const char *folder;   /* below the state folder */
-    dirs_each_fn *fn;     /* called for each entry */
-    bool workspace_roots; /* also look in the folders of workspaces */
+    const char *folder;      /* below the state folder */
+    dirs_each_fn *fn;        /* called for each entry */
+    bool in_workspace_roots; /* also look in the folders of workspaces */
     const char *removal_hint;
 } parts[DISK_PART_COUNT_] = {
     [DISK_WORKSPACES] = {"", NULL, true,
@@ -266,7 +266,7 @@ static int measure_part(struct measurement *c, const struct git_repo *repo, stru
 {
     autofree char *state_dir = repo->common ? state_path(repo->common) : mem_str(".anabranch");
     autofree char *path = mem_printf("%s%s", state_dir, parts[c->part].folder);
-    if (parts[c->part].workspace_roots && count_workspaces(c, repo, state_dir, err))
+    if (parts[c->part].in_workspace_roots && count_workspaces(c, repo, state_dir, err))
         return -1;
     return parts[c->part].fn ? dirs_each(path, parts[c->part].fn, c, err) : 0;
 }

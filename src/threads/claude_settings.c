@@ -18,21 +18,21 @@ enum { SETTINGS_MAX = 16 << 20 };
 
 struct settings {
     char *folder, *file;
-    char *before; /* the user's settings, byte by byte; no such file if he had none */
+    char *original; /* the user's settings, byte by byte; no such file if he had none */
 };
 
 static void settings_init(struct settings *s, const struct thread *t)
 {
     *s = (struct settings){.folder = mem_printf("%s/.claude", t->path),
                            .file = mem_printf("%s/" CLAUDE_SETTINGS, t->path),
-                           .before = mem_printf("%s/anabranch.settings", t->admin)};
+                           .original = mem_printf("%s/anabranch.settings", t->admin)};
 }
 
 static void settings_done(struct settings *s)
 {
     free(s->folder);
     free(s->file);
-    free(s->before);
+    free(s->original);
 }
 
 static int parse_settings(struct doc *doc, const char *path, const struct buf *text,
@@ -133,11 +133,11 @@ static int is_tracked(const struct thread *t, bool *ret, struct err *err)
 }
 
 /* Reads the settings; *ret_there is false if there is no file. */
-static int read_settings(const char *path, struct buf *text, bool *ret_there, struct err *err)
+static int read_settings(const char *path, struct buf *text, bool *ret_exists, struct err *err)
 {
     struct err why = {0};
-    *ret_there = file_read(path, SETTINGS_MAX, text, &why) == 0;
-    return *ret_there || why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    *ret_exists = file_read(path, SETTINGS_MAX, text, &why) == 0;
+    return *ret_exists || why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
 static int add_to_settings(const struct settings *s, const struct buf *text, const char *command,
@@ -158,9 +158,9 @@ static int add_to_settings(const struct settings *s, const struct buf *text, con
 /* Saves the user's settings the first time only: later they contain our hook. */
 static int save_original(const struct settings *s, const struct buf *text, struct err *err)
 {
-    if (access(s->before, F_OK) == 0 || strstr(text->s, CLAUDE_HOOK))
+    if (access(s->original, F_OK) == 0 || strstr(text->s, CLAUDE_HOOK))
         return 0;
-    return file_replace_private(s->before, text->s, text->len, err);
+    return file_replace_private(s->original, text->s, text->len, err);
 }
 
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,
@@ -168,18 +168,18 @@ int claude_settings_add(const struct thread *t, const char *command, bool *ret_d
 {
     own_cleanup(settings_done) struct settings s;
     autobuf struct buf text = BUF_INIT;
-    bool there = false, tracked = false;
+    bool exists = false, tracked = false;
     settings_init(&s, t);
     *ret_done = false;
     if (file_is_link(s.folder) || file_is_link(s.file))
         return 0;
-    if (read_settings(s.file, &text, &there, err) || (there && is_tracked(t, &tracked, err)))
+    if (read_settings(s.file, &text, &exists, err) || (exists && is_tracked(t, &tracked, err)))
         return -1;
     if (tracked)
         return 0;
-    if (there ? save_original(&s, &text, err) : dirs_make_open(s.folder, err))
+    if (exists ? save_original(&s, &text, err) : dirs_make_open(s.folder, err))
         return -1;
-    if (!there)
+    if (!exists)
         buf_addstr(&text, "{}");
     *ret_done = add_to_settings(&s, &text, command, err) == 0;
     return *ret_done ? 0 : -1;
@@ -195,14 +195,14 @@ static bool is_same(const struct node *a, const struct node *b)
 }
 
 /* If the user has changed nothing since we added our hook, we can restore his own bytes. */
-static bool is_unchanged(const struct settings *s, const struct node *now, struct buf *before)
+static bool is_unchanged(const struct settings *s, const struct node *now, struct buf *original)
 {
     struct doc doc;
     struct err ignored;
-    if (file_read(s->before, SETTINGS_MAX, before, &ignored))
+    if (file_read(s->original, SETTINGS_MAX, original, &ignored))
         return false;
     bool same = false;
-    if (parse_settings(&doc, s->before, before, &ignored) == 0) {
+    if (parse_settings(&doc, s->original, original, &ignored) == 0) {
         remove_ours(doc.root);
         same = is_same(now, doc.root);
     }
@@ -212,10 +212,10 @@ static bool is_unchanged(const struct settings *s, const struct node *now, struc
 
 static int restore_settings(const struct settings *s, const struct node *now, struct err *err)
 {
-    autobuf struct buf before = BUF_INIT;
-    if (is_unchanged(s, now, &before))
-        return file_replace(s->file, before.s, before.len, err);
-    if (now->n || access(s->before, F_OK) == 0)
+    autobuf struct buf original = BUF_INIT;
+    if (is_unchanged(s, now, &original))
+        return file_replace(s->file, original.s, original.len, err);
+    if (now->n || access(s->original, F_OK) == 0)
         return write_tree(s->file, now, err);
     if (unlink(s->file) < 0)
         return err_sys(err, "remove '%s'", s->file);
@@ -227,13 +227,13 @@ int claude_settings_remove(const struct thread *t, struct err *err)
 {
     own_cleanup(settings_done) struct settings s;
     autobuf struct buf text = BUF_INIT;
-    bool there = false;
+    bool exists = false;
     settings_init(&s, t);
     if (file_is_link(s.folder) || file_is_link(s.file))
         return 0;
-    if (read_settings(s.file, &text, &there, err))
+    if (read_settings(s.file, &text, &exists, err))
         return -1;
-    if (!there || !strstr(text.s, CLAUDE_HOOK))
+    if (!exists || !strstr(text.s, CLAUDE_HOOK))
         return 0;
     struct doc doc;
     int rc = parse_settings(&doc, s.file, &text, err);
@@ -243,7 +243,7 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     }
     doc_done(&doc);
     if (rc == 0)
-        (void)unlink(s.before);
+        (void)unlink(s.original);
     return rc;
 }
 

@@ -55,10 +55,10 @@ static const char head_text[] =
     "#!/bin/sh\n"
     "# Written by anabranch for this worktree alone; it then runs your own hook of this name.\n";
 
-static void add_variable(struct buf *out, const char *name, const char *value)
+static void add_variable(struct buf *out, const char *name, const char *setting)
 {
     autobuf struct buf quoted = BUF_INIT;
-    shell_quote(&quoted, "", value, NULL);
+    shell_quote(&quoted, "", setting, NULL);
     buf_addf(out, "%s=%s\n", name, quoted.s + 1);
 }
 
@@ -136,7 +136,7 @@ int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
     struct git_place at = {.git_dir = repo->common};
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT;
-    const char *value = NULL;
+    const char *setting = NULL;
     int status;
     strv_pushl(&args, "config", "--show-scope", "-z", "--type=path", "--get-all", KEY, NULL);
     if (git_try(&at, &args, &out, NULL, &status, err))
@@ -145,9 +145,9 @@ int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
         const char *scope = p;
         p += strlen(p) + 1;
         if (strcmp(scope, "command") != 0 && strcmp(scope, "worktree") != 0)
-            value = p; /* the last one counts, except for our own on the command line */
+            setting = p; /* the last one counts, except for our own on the command line */
     }
-    *ret = value ? mem_str(value) : NULL;
+    *ret = setting ? mem_str(setting) : NULL;
     return 0;
 }
 
@@ -168,31 +168,31 @@ static int link_all(const struct thread *t, const char *folder, const char *user
 static int find_worktree_hooks(const struct thread *t, const char *folder, struct buf *ret,
                                struct err *err)
 {
-    autofree char *kept = mem_printf("%s/own", folder);
+    autofree char *saved_path = mem_printf("%s/own", folder);
     autofree char *file = mem_printf("%s/config.worktree", t->admin);
     struct git_place at = {.git_dir = t->admin};
     autostrv struct strv args = {0};
     int status;
     if (t->made || access(file, F_OK) < 0)
         return 0;
-    if (access(kept, F_OK) == 0)
-        return file_read(kept, PATH_TEXT_MAX, ret, err);
+    if (access(saved_path, F_OK) == 0)
+        return file_read(saved_path, PATH_TEXT_MAX, ret, err);
     strv_pushl(&args, "config", "--file", file, "-z", "--type=path", "--get", KEY, NULL);
     if (git_try(&at, &args, ret, NULL, &status, err))
         return -1;
     bool ours = strcmp(ret->s, folder) == 0;
     buf_cut(ret, ours ? 0 : strlen(ret->s));
-    return ret->len ? file_replace(kept, ret->s, ret->len, err) : 0;
+    return ret->len ? file_replace(saved_path, ret->s, ret->len, err) : 0;
 }
 
 static int restore_hooks_path(const struct thread *t, const char *folder, struct err *err)
 {
-    autofree char *kept = mem_printf("%s/own", folder);
+    autofree char *saved_path = mem_printf("%s/own", folder);
     autofree char *file = mem_printf("%s/config.worktree", t->admin);
     struct git_place at = {.git_dir = t->admin};
     autobuf struct buf own = BUF_INIT;
-    if (access(kept, F_OK) == 0)
-        return file_read(kept, PATH_TEXT_MAX, &own, err) ||
+    if (access(saved_path, F_OK) == 0)
+        return file_read(saved_path, PATH_TEXT_MAX, &own, err) ||
                        worktree_config_set(t->admin, KEY, own.s, err)
                    ? -1
                    : 0;
@@ -220,15 +220,15 @@ static int exclude_settings(const struct thread *t, struct err *err)
 {
     autofree char *path = mem_printf("%s/anabranch.excludes", t->admin);
     autobuf struct buf text = BUF_INIT;
-    bool there = access(path, F_OK) == 0;
-    if (there ? file_read(path, EXCLUDES_MAX, &text, err) : excludes_add_own(t->path, &text, err))
+    bool exists = access(path, F_OK) == 0;
+    if (exists ? file_read(path, EXCLUDES_MAX, &text, err) : excludes_add_own(t->path, &text, err))
         return -1;
-    if (there && strstr(text.s, EXCLUDED))
+    if (exists && strstr(text.s, EXCLUDED))
         return 0;
     buf_addstr(&text, EXCLUDED);
     if (file_replace(path, text.s, text.len, err))
         return -1;
-    return there ? 0 : worktree_config_set(t->admin, "core.excludesFile", path, err);
+    return exists ? 0 : worktree_config_set(t->admin, "core.excludesFile", path, err);
 }
 
 static int install_claude_hook(const struct thread *t, struct err *err)

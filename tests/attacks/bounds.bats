@@ -118,7 +118,7 @@ salvaged() {
     [[ -s $tree/huge ]] || fail "it does not stay"
     run_bounded clean --all
     assert_status 3
-    assert_contains "failed   workspace $tree: 1 file in it (8.0 GiB), such as 'huge', are too much to be saved"
+    assert_contains "failed   workspace $tree: 1 file in it (8.0 GiB), such as 'huge', exceed the limits and cannot be saved"
     assert_contains "to remove it with them: git worktree remove -f -f $tree"
     git worktree remove -f -f "$tree"
     run_bounded clean --all

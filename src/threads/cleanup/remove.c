@@ -38,8 +38,8 @@ static char *find_unused_ref(const struct cleaning *c, const struct thread *t, i
 {
     for (*ret_n = 1;; ++*ret_n) {
         autofree char *ref = mem_printf(SALVAGE_REFS "threads/%s/%d", t->id, *ret_n);
-        autobuf struct buf there = BUF_INIT;
-        if (git_resolve(&c->at, ref, &there, NULL))
+        autobuf struct buf existing = BUF_INIT;
+        if (git_resolve(&c->at, ref, &existing, NULL))
             return steal_ptr(ref);
     }
 }
@@ -67,7 +67,7 @@ static int save_unreachable(const struct cleaning *c, const struct thread *t, co
     own_cleanup(notes_done) struct thread_notes notes = {0};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct workspace ws = workspace_of(c, t);
-    const char *const kept[] = {tip, NULL};
+    const char *const reachable[] = {tip, NULL};
     int n;
     autofree char *ref = find_unused_ref(c, t, &n);
     autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was removed");
@@ -77,7 +77,7 @@ static int save_unreachable(const struct cleaning *c, const struct thread *t, co
     job.ref = ref;
     job.commit.message = message;
     job.commit.index = index;
-    int rc = salvage_rest(&job, kept, false, &saved, err);
+    int rc = salvage_rest(&job, reachable, false, &saved, err);
     (void)unlink(index); /* exists only if needed */
     if (rc == 0 && saved.commit.len)
         buf_addstr(ret_salvage, ref + strlen(SALVAGE_REFS));

@@ -59,7 +59,7 @@ void converge_close(struct converge *c)
     threads_done(&c->threads);
     git_batch_free(c->batch);
     free(c->base_ref);
-    free(c->waits);
+    free(c->unmerged);
 }
 
 static const char *remote_of(const struct converge *c)
@@ -100,9 +100,9 @@ static const struct thread *find_unvisited_dependency(const struct converge *c,
                                                       const struct thread *t, const bool *visited)
 {
     for (size_t i = 0; i < t->after.n; i++) {
-        const struct thread *before = threads_find(&c->threads, t->after.v[i]);
-        if (before && !visited[before - c->threads.v])
-            return before;
+        const struct thread *dependency = threads_find(&c->threads, t->after.v[i]);
+        if (dependency && !visited[dependency - c->threads.v])
+            return dependency;
     }
     return NULL;
 }
@@ -125,9 +125,9 @@ static void sort_results(struct converge *c)
         while (stack.n) {
             const struct thread *top = stack.v[stack.n - 1];
             visited[top - c->threads.v] = true;
-            const struct thread *before = find_unvisited_dependency(c, top, visited);
-            if (before) {
-                vec_push(&stack, before);
+            const struct thread *dependency = find_unvisited_dependency(c, top, visited);
+            if (dependency) {
+                vec_push(&stack, dependency);
                 continue;
             }
             add_result(c, (size_t)(top - c->threads.v));
@@ -207,31 +207,31 @@ static int adds_nothing(const struct converge *c, const char *base, const char *
 static void check_merged(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
-    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
     struct err err = {0};
-    int rc = adds_nothing(c, l->base, l->head, &yes, &err);
-    for (size_t i = 1; rc == 0 && !yes && there && i < l->own_bases.n; i++)
-        rc = adds_nothing(c, l->own_bases.v[i], l->head, &yes, &err);
+    int rc = adds_nothing(c, l->base, l->head, &merged, &err);
+    for (size_t i = 1; rc == 0 && !merged && check_remote && i < l->own_bases.n; i++)
+        rc = adds_nothing(c, l->own_bases.v[i], l->head, &merged, &err);
     if (rc)
         converge_end(r, CONVERGE_FAILED, "%s", err.msg);
-    else if (yes)
+    else if (merged)
         converge_end(r, CONVERGE_NOTHING, "%s", "");
 }
 
-/* Returns true if we cannot find out. */
-static bool has_waiting_work(const struct converge *c, const struct thread_look *l)
+/* Does the thread have work that its base lacks? Returns true if we cannot find out. */
+static bool has_unmerged_work(const struct converge *c, const struct thread_look *l)
 {
-    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
     struct err none = {0};
     if (l->problem || l->uncommitted.n)
         return true;
-    if (!l->ahead || adds_nothing(c, l->base, l->head, &yes, &none))
+    if (!l->ahead || adds_nothing(c, l->base, l->head, &merged, &none))
         return l->ahead;
-    for (size_t i = 1; !yes && there && i < l->own_bases.n; i++) {
-        if (adds_nothing(c, l->own_bases.v[i], l->head, &yes, &none))
+    for (size_t i = 1; !merged && check_remote && i < l->own_bases.n; i++) {
+        if (adds_nothing(c, l->own_bases.v[i], l->head, &merged, &none))
             return true;
     }
-    return !yes;
+    return !merged;
 }
 
 static bool precedes_result(const struct converge *c, const struct thread *t)
@@ -243,20 +243,20 @@ static bool precedes_result(const struct converge *c, const struct thread *t)
     return false;
 }
 
-/* For requested threads we learn it from their results (record_waiting()). */
+/* For requested threads we learn it from their results (record_unmerged()). */
 static void find_unmerged_others(struct converge *c)
 {
-    c->waits = mem_array(c->threads.n + 1, sizeof(*c->waits));
+    c->unmerged = mem_array(c->threads.n + 1, sizeof(*c->unmerged));
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *t = &c->threads.v[i];
-        c->waits[i] =
-            !is_wanted(c, t->id) && precedes_result(c, t) && has_waiting_work(c, &c->looks.v[i]);
+        c->unmerged[i] =
+            !is_wanted(c, t->id) && precedes_result(c, t) && has_unmerged_work(c, &c->looks.v[i]);
     }
 }
 
-static void record_waiting(struct converge *c, const struct converge_result *r)
+static void record_unmerged(struct converge *c, const struct converge_result *r)
 {
-    c->waits[r->look - c->looks.v] = r->end >= CONVERGE_REFUSED;
+    c->unmerged[r->look - c->looks.v] = r->end >= CONVERGE_REFUSED;
 }
 
 static void add_id(struct buf *out, const char *id)
@@ -272,7 +272,7 @@ static void list_missing(const struct converge *c, const struct thread *t, struc
 {
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *other = &c->threads.v[i];
-        if (!c->waits[i] || is_wanted(c, other->id) || !pull_request_follows(t, other))
+        if (!c->unmerged[i] || is_wanted(c, other->id) || !pull_request_follows(t, other))
             continue;
         add_id(out, other->id);
         if (!*ret_needed && pull_request_depends(t, other->id))
@@ -304,10 +304,10 @@ static void check_order(const struct converge *c, struct converge_result *r)
                      needed);
         return;
     }
-    autofree char *before = r->warning;
+    autofree char *dependency = r->warning;
     r->warning =
         mem_printf("%s%sit must be merged after thread %s, which was left out and is not merged",
-                   before ? before : "", before ? "; " : "", others.s);
+                   dependency ? dependency : "", dependency ? "; " : "", others.s);
 }
 
 static void check_thread(const struct converge *c, struct converge_result *r)
@@ -511,7 +511,7 @@ static void converge_one(struct converge *c, struct converge_result *r)
     autofree char *file = mem_printf("%s/anabranch-pull.md", t->admin);
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
     pull_request_title(t, &title);
-    pull_request_body(r->look, &c->threads, c->waits, &body);
+    pull_request_body(r->look, &c->threads, c->unmerged, &body);
     struct forge_pull p = {.branch = git_short_name(t->branch),
                            .base = base_of(c, t),
                            .repo = c->upstream.repo,
@@ -615,13 +615,13 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
     for (size_t i = 0; i < c->results.n; i++)
         check_order(c, &c->results.v[i]);
     for (size_t i = 0; i < c->results.n; i++)
-        record_waiting(c, &c->results.v[i]);
+        record_unmerged(c, &c->results.v[i]);
     if (opts->way == CONVERGE_INTO_BASE)
         return converge_land(c, err);
     for (size_t i = 0; i < c->results.n; i++) {
         if (c->results.v[i].end == CONVERGE_PENDING)
             converge_one(c, &c->results.v[i]);
-        record_waiting(c, &c->results.v[i]);
+        record_unmerged(c, &c->results.v[i]);
     }
     return 0;
 }

@@ -60,7 +60,7 @@ struct converge {
     struct forge_url upstream,
         fork;       /* repositories of opts.upstream, and of the remote that we push to */
     char *base_ref; /* full ref of opts.base, or NULL */
-    bool *waits;    /* per thread: it has unmerged work, and must come before another */
+    bool *unmerged; /* per thread: it has unmerged work, and must come before another */
     struct {
         struct converge_result *v; /* of requested threads, in merge order */
         size_t n, cap;

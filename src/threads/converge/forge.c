@@ -199,8 +199,8 @@ static void expand_word(const struct values *w, const char *word, struct strv *a
 /* Forges without drafts take a pull request for a draft if its title begins so. */
 static char *title_of(const struct forge *f, const struct forge_pull *p)
 {
-    bool says_so = p->draft && f->shape && !f->shape->draft;
-    return mem_printf("%s%s", says_so ? "WIP: " : "", p->title);
+    bool in_title = p->draft && f->shape && !f->shape->draft;
+    return mem_printf("%s%s", in_title ? "WIP: " : "", p->title);
 }
 
 static void add_words(const struct forge *f, const struct forge_pull *p, const char *const *words,
@@ -319,10 +319,10 @@ static char *choose_login(const struct buf *list, const char *host, size_t len)
     bool valid = doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) == 0;
     if (valid && doc.root->kind == NODE_LIST) {
         node_each (entry, doc.root) {
-            bool there = entry->kind == NODE_MAP &&
-                         (is_host(node_new_string(entry, "url", ""), host, len) ||
-                          is_host(node_new_string(entry, "ssh_host", ""), host, len));
-            if (!there || (login && strcmp(node_new_string(entry, "default", ""), "true") != 0))
+            bool same_host = entry->kind == NODE_MAP &&
+                             (is_host(node_new_string(entry, "url", ""), host, len) ||
+                              is_host(node_new_string(entry, "ssh_host", ""), host, len));
+            if (!same_host || (login && strcmp(node_new_string(entry, "default", ""), "true") != 0))
                 continue;
             free(login);
             login = mem_str(node_new_string(entry, "name", ""));

@@ -21,11 +21,11 @@ enum { MAX_TRIES = 5, SIGNAL_STATUS = 128 };
 /* The threads that land on one branch, starting from its current tip. */
 struct landing {
     struct converge *c;
-    struct base_lock *turn;
+    struct base_lock *base_lock;
     const char *ref;
     struct git_place at;
-    struct buf seen, tip;     /* current and new tip of the branch */
-    struct buf before_repair; /* the tip before we repaired an interrupted move, or empty */
+    struct buf old_tip, new_tip; /* current and new tip of the branch */
+    struct buf before_repair;    /* the tip before we repaired an interrupted move, or empty */
     VEC(struct converge_result *) tried, landed;
     struct buf git_message; /* git's message if the checkout could not follow */
     bool retry;             /* git was killed, or the user has switched branches meanwhile */
@@ -73,16 +73,16 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
     const struct thread_look *look = r->look;
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf commit = BUF_INIT;
-    if (merge_trees(&l->at, l->tip.s, look->head, &m, err))
+    if (merge_trees(&l->at, l->new_tip.s, look->head, &m, err))
         return -1;
     if (!m.clean)
         return report_conflict(l, r, &m, err);
     autofree char *message = message_of(look->thread);
-    const char *const parents[] = {l->tip.s, look->head, NULL};
+    const char *const parents[] = {l->new_tip.s, look->head, NULL};
     if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
         return -1;
-    buf_cut(&l->tip, 0);
-    buf_addstr(&l->tip, commit.s);
+    buf_cut(&l->new_tip, 0);
+    buf_addstr(&l->new_tip, commit.s);
     converge_end(r, CONVERGE_LANDED, "%s", commit.s);
     vec_push(&l->landed, r);
     return 0;
@@ -91,30 +91,32 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
 /* If the interrupted move has landed this thread, it counts as landed now. */
 static int report_merged(struct landing *l, struct converge_result *r, struct err *err)
 {
-    bool before = true;
+    bool dependency = true;
     if (l->before_repair.len &&
-        git_is_ancestor(&l->at, r->look->head, l->before_repair.s, &before, err))
+        git_is_ancestor(&l->at, r->look->head, l->before_repair.s, &dependency, err))
         return -1;
-    converge_end(r, before ? CONVERGE_NOTHING : CONVERGE_LANDED, "%s", before ? "" : l->tip.s);
+    converge_end(r, dependency ? CONVERGE_NOTHING : CONVERGE_LANDED, "%s",
+                 dependency ? "" : l->new_tip.s);
     return 0;
 }
 
 static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
 {
-    const char *before = find_missing_dependency(l->c, r->look->thread);
+    const char *dependency = find_missing_dependency(l->c, r->look->thread);
     bool merged;
-    if (before) {
-        converge_end(r, CONVERGE_REFUSED, "it depends on thread %s, which did not land", before);
+    if (dependency) {
+        converge_end(r, CONVERGE_REFUSED, "it depends on thread %s, which did not land",
+                     dependency);
         return 0;
     }
-    if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &merged, err))
+    if (git_is_ancestor(&l->at, r->look->head, l->new_tip.s, &merged, err))
         return -1;
     if (merged)
         return report_merged(l, r, err);
     return merge_one(l, r, err);
 }
 
-static bool is_for(const struct landing *l, const struct converge_result *r)
+static bool lands_here(const struct landing *l, const struct converge_result *r)
 {
     const struct thread *t = r->look->thread;
     return strcmp(l->c->base_ref ? l->c->base_ref : t->base, l->ref) == 0;
@@ -122,17 +124,17 @@ static bool is_for(const struct landing *l, const struct converge_result *r)
 
 static int merge_all(struct landing *l, struct err *err)
 {
-    buf_cut(&l->seen, 0);
-    buf_cut(&l->tip, 0);
+    buf_cut(&l->old_tip, 0);
+    buf_cut(&l->new_tip, 0);
     for (size_t i = 0; i < l->tried.n; i++)
         converge_end(l->tried.v[i], CONVERGE_PENDING, "%s", "");
     l->tried.n = l->landed.n = 0;
-    if (git_resolve(&l->at, l->ref, &l->seen, err))
+    if (git_resolve(&l->at, l->ref, &l->old_tip, err))
         return -1;
-    buf_addstr(&l->tip, l->seen.s);
+    buf_addstr(&l->new_tip, l->old_tip.s);
     for (size_t i = 0; i < l->c->results.n; i++) {
         struct converge_result *r = &l->c->results.v[i];
-        if (r->end != CONVERGE_PENDING || !is_for(l, r))
+        if (r->end != CONVERGE_PENDING || !lands_here(l, r))
             continue;
         vec_push(&l->tried, r);
         if (merge_next(l, r, err))
@@ -159,7 +161,7 @@ static void finish_move(struct landing *l, struct checkout_lock *lock, bool note
     if (l->retry)
         checkout_lock_leave(lock);
     else
-        base_lock_unmark(l->turn, moved);
+        base_lock_unmark(l->base_lock, moved);
 }
 
 static int move_checkout(struct landing *l, struct checkout_lock *lock, const char *path,
@@ -167,16 +169,16 @@ static int move_checkout(struct landing *l, struct checkout_lock *lock, const ch
 {
     const struct git_repo *repo = l->c->repo;
     struct git_place at = {.common = repo->common};
-    struct forward_move move_branch = {
-        .ref = l->ref, .from = l->seen.s, .to = l->tip.s, .why = "anabranch: converge"};
+    struct forward_move move = {
+        .ref = l->ref, .from = l->old_tip.s, .to = l->new_tip.s, .why = "anabranch: converge"};
     autostrv struct strv env = {0};
     int status;
     bool made;
     git_environment(&env);
-    if (checkout_lock_prepare(lock, repo->common, l->seen.s, &env, err) ||
-        checkout_note_note(repo, l->ref, l->seen.s, l->tip.s, path, &made, err) ||
-        base_lock_mark(l->turn, err) ||
-        checkout_move_now(lock, &at, &move_branch, &env, &l->git_message, &status, ret_moved, err))
+    if (checkout_lock_prepare(lock, repo->common, l->old_tip.s, &env, err) ||
+        checkout_note_note(repo, l->ref, l->old_tip.s, l->new_tip.s, path, &made, err) ||
+        base_lock_mark(l->base_lock, err) ||
+        checkout_move_now(lock, &at, &move, &env, &l->git_message, &status, ret_moved, err))
         return -1;
     finish_move(l, lock, made, status, *ret_moved);
     return 0;
@@ -184,24 +186,25 @@ static int move_checkout(struct landing *l, struct checkout_lock *lock, const ch
 
 static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
 {
-    if (base_lock_mark(l->turn, err) ||
-        git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
+    if (base_lock_mark(l->base_lock, err) ||
+        git_move_ref(&l->at, l->ref, l->old_tip.s, l->new_tip.s, "anabranch: converge", ret_moved,
+                     err))
         return -1;
-    base_lock_unmark(l->turn, *ret_moved);
+    base_lock_unmark(l->base_lock, *ret_moved);
     return 0;
 }
 
 /* Is the branch still where we merged, and the user not in the middle of an operation? */
 static int is_unchanged(struct landing *l, bool *ret_yes, struct err *err)
 {
-    autobuf struct buf now = BUF_INIT;
+    autobuf struct buf current = BUF_INIT;
     autofree char *used = NULL;
     if (base_use_words(l->c->repo, l->ref, NULL, &used, err) ||
-        git_resolve(&l->at, l->ref, &now, err))
+        git_resolve(&l->at, l->ref, &current, err))
         return -1;
     if (used)
         buf_addstr(&l->git_message, used);
-    *ret_yes = !used && strcmp(now.s, l->seen.s) == 0;
+    *ret_yes = !used && strcmp(current.s, l->old_tip.s) == 0;
     return 0;
 }
 
@@ -237,10 +240,10 @@ static int move_branch(struct landing *l, bool *ret_moved, struct err *err)
                        : move_ref(l, ret_moved, err);
 }
 
-/* Makes one line of git's message. There is none if git was killed, or a ref did not move. */
 static void report_not_landed(struct landing *l)
 {
     const char *name = l->ref + strlen("refs/heads/");
+    /* git's message may have several lines. It is empty if git was killed or a ref did not move. */
     for (char *s = l->git_message.s; *s; s++)
         *s = *s == '\n' || *s == '\t' ? ' ' : *s;
     for (size_t i = 0; i < l->landed.n; i++) {
@@ -256,14 +259,14 @@ static void report_not_landed(struct landing *l)
 /* Someone may have moved the branch meanwhile: then we merge everything again on top of it. */
 static int should_retry(struct landing *l, bool *ret_yes, struct err *err)
 {
-    autobuf struct buf now = BUF_INIT;
-    if (git_resolve(&l->at, l->ref, &now, err))
+    autobuf struct buf current = BUF_INIT;
+    if (git_resolve(&l->at, l->ref, &current, err))
         return -1;
-    *ret_yes = l->retry || strcmp(now.s, l->seen.s) != 0;
+    *ret_yes = l->retry || strcmp(current.s, l->old_tip.s) != 0;
     return 0;
 }
 
-/* After a signal, before the merges have gone anywhere. */
+/* After a signal: the merge commits are on no branch yet. */
 static int report_stopped(struct landing *l)
 {
     for (size_t i = 0; i < l->landed.n; i++)
@@ -275,8 +278,9 @@ static int land_on(struct landing *l, struct err *err)
 {
     bool moved = false, retry = true;
     for (int tries = 0; retry && tries < MAX_TRIES; tries++) {
-        base_lock_clear(l->turn, l->c->repo, l->ref);
-        if (checkout_note_mend(l->turn, l->c->repo, &l->before_repair, err) || merge_all(l, err))
+        base_lock_clear(l->base_lock, l->c->repo, l->ref);
+        if (checkout_note_mend(l->base_lock, l->c->repo, &l->before_repair, err) ||
+            merge_all(l, err))
             return -1;
         if (!l->landed.n)
             return 0;
@@ -298,51 +302,51 @@ static void report_all_failed(struct landing *l, const struct err *err)
 {
     for (size_t i = 0; i < l->c->results.n; i++) {
         struct converge_result *r = &l->c->results.v[i];
-        bool undone = r->end == CONVERGE_PENDING || r->end == CONVERGE_LANDED;
-        if (undone && is_for(l, r))
+        bool unfinished = r->end == CONVERGE_PENDING || r->end == CONVERGE_LANDED;
+        if (unfinished && lands_here(l, r))
             converge_end(r, CONVERGE_FAILED, "%s", err->msg);
     }
 }
 
-static void land_branch(struct converge *c, struct base_lock *turn, const char *ref)
+static void land_branch(struct converge *c, struct base_lock *base_lock, const char *ref)
 {
     struct landing l = {
         .c = c,
-        .turn = turn,
+        .base_lock = base_lock,
         .ref = ref,
         .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
-        .seen = BUF_INIT,
-        .tip = BUF_INIT,
+        .old_tip = BUF_INIT,
+        .new_tip = BUF_INIT,
         .before_repair = BUF_INIT,
         .git_message = BUF_INIT};
     struct err err = {0};
     if (land_on(&l, &err))
         report_all_failed(&l, &err);
-    buf_done(&l.seen);
-    buf_done(&l.tip);
+    buf_done(&l.old_tip);
+    buf_done(&l.new_tip);
     buf_done(&l.before_repair);
     buf_done(&l.git_message);
     vec_done(&l.tried);
     vec_done(&l.landed);
 }
 
-static void land_all(struct converge *c, struct base_lock *turn)
+static void land_all(struct converge *c, struct base_lock *base_lock)
 {
     for (size_t i = 0; i < c->results.n; i++) {
         const struct converge_result *r = &c->results.v[i];
         if (r->end == CONVERGE_PENDING && !converge_stops(&c->results.v[i]))
-            land_branch(c, turn, c->base_ref ? c->base_ref : r->look->thread->base);
+            land_branch(c, base_lock, c->base_ref ? c->base_ref : r->look->thread->base);
     }
 }
 
 int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = state_path(c->repo->common);
-    autoturn struct base_lock turn = BASE_TURN_INIT;
-    if (dirs_make(state, err) || base_lock_await(&turn, state, c->opts.waiting, err))
+    autoturn struct base_lock base_lock = BASE_TURN_INIT;
+    if (dirs_make(state, err) || base_lock_await(&base_lock, state, c->opts.waiting, err))
         return -1;
     gc_hold_take(c->repo->common, state, c->opts.waiting);
-    land_all(c, &turn);
+    land_all(c, &base_lock);
     gc_hold_leave(c->repo->common, state);
     return 0;
 }

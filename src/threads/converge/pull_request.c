@@ -99,7 +99,7 @@ bool pull_request_follows(const struct thread *t, const struct thread *other)
 }
 
 static void add_order(struct buf *out, const struct thread *t, const struct threads *all,
-                      const bool *waits)
+                      const bool *unmerged)
 {
     size_t n = 0;
     buf_addstr(out, "\n## Order\n\n");
@@ -113,7 +113,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         if (other->pull) {
             buf_addstr(out, ", ");
             text_add_harmless(out, other->pull);
-        } else if (waits[i]) {
+        } else if (unmerged[i]) {
             buf_addstr(out, ", which is not merged and has no pull request yet");
         }
         buf_addch(out, '\n');
@@ -128,7 +128,7 @@ static size_t fitting_length(const char *s, size_t len, size_t most)
     return len <= most ? len : text_valid(s, most);
 }
 
-void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *waits,
+void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *unmerged,
                        struct buf *out)
 {
     const struct thread *t = l->thread;
@@ -137,7 +137,7 @@ void pull_request_body(const struct thread_look *l, const struct threads *all, c
     buf_add(out, t->goal, shown);
     buf_addstr(out, shown < len ? "\n[...]\n" : "\n");
     add_all_paths(out, t);
-    add_order(out, t, all, waits);
+    add_order(out, t, all, unmerged);
     add_verdict(out, &l->own);
     buf_cut(out, start + fitting_length(out->s + start, out->len - start, BODY_MAX));
 }

@@ -15,9 +15,9 @@ bool pull_request_depends(const struct thread *t, const char *id);
 bool pull_request_follows(const struct thread *t, const struct thread *other);
 
 /* Goal, paths, order, if the thread kept to its paths, and the threads that it comes after.
- * `waits`, per thread: it has unmerged work; we mention those without a pull request. Markdown of
- * at most 60,000 bytes, which every forge accepts. */
-void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *waits,
+ * `unmerged`, per thread: it has unmerged work; we mention those without a pull request. Markdown
+ * of at most 60,000 bytes, which every forge accepts. */
+void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *unmerged,
                        struct buf *out);
 
 /* The same text without control characters, so that the user can paste it into a terminal. */

@@ -13,12 +13,12 @@ enum { OUTPUT_MAX = 1 << 20 };
  * target. */
 static char *session_name(const struct fanout *f)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *end = strrchr(f->work, '/'), *start = end;
     while (start > f->work && start[-1] != '/')
         start--;
     char *name = mem_printf("anabranch-%.*s", (int)(end - start), start);
-    for (char *c = name; *(c += strspn(c, plain)); c++)
+    for (char *c = name; *(c += strspn(c, allowed)); c++)
         *c = '-';
     return name;
 }
@@ -99,14 +99,14 @@ static int has_session(const char *session, bool *ret_yes, struct err *err)
 int tmux_start(const struct fanout *f, char **ret_show, struct err *err)
 {
     autofree char *session = session_name(f);
-    bool there;
-    if (has_session(session, &there, err))
+    bool exists;
+    if (has_session(session, &exists, err))
         return -1;
     for (size_t i = 0; i < f->fresh.n; i++) {
         autostrv struct strv argv = {0};
         autobuf struct buf errout = BUF_INIT;
         int status;
-        add_window(&f->fresh.v[i], session, i == 0 && !there, &argv);
+        add_window(&f->fresh.v[i], session, i == 0 && !exists, &argv);
         if (run_tmux(&argv, &status, &errout, err))
             return -1;
         if (status != 0)

@@ -36,8 +36,8 @@ void own_decisions_done(struct own_decisions *ds)
 static bool claim_covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
-    bool plain = *path && !strpbrk(path, WILDCARDS);
-    bool result = glob && ((plain && glob_match(glob, path)) || glob_covers(glob, wanted));
+    bool is_literal = *path && !strpbrk(path, WILDCARDS);
+    bool result = glob && ((is_literal && glob_match(glob, path)) || glob_covers(glob, wanted));
     glob_free(glob);
     return result;
 }

@@ -46,17 +46,17 @@ static int read_branch(const struct worktrees *ts, const char *branch, struct bu
                        struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ts->repo->common, branch);
-    bool scan;
+    bool found;
     if (loose_ref_read(ts->repo->common, branch, ret_id))
         return 0;
     if (access(path, F_OK) == 0 || errno != ENOENT)
         return 0;
-    return git_batch_resolve(ts->batch, branch, ret_id, &scan, err);
+    return git_batch_resolve(ts->batch, branch, ret_id, &found, err);
 }
 
 static int find_head(const struct worktrees *ts, struct worktree *t, struct err *err)
 {
-    bool scan;
+    bool found;
     if (!is_on_branch(t->look->thread))
         return 0;
     if (read_branch(ts, t->look->thread->branch, &t->head, err))
@@ -64,7 +64,7 @@ static int find_head(const struct worktrees *ts, struct worktree *t, struct err 
     if (!t->head.len)
         return 0;
     autofree char *tree = mem_printf("%s^{tree}", t->head.s);
-    return git_batch_resolve(ts->batch, tree, &t->tree, &scan, err);
+    return git_batch_resolve(ts->batch, tree, &t->tree, &found, err);
 }
 
 static void scan_worktree(void *ctx, size_t i)

@@ -33,15 +33,16 @@ static int test_base_merge(struct merge_search *m, size_t i, struct err *err)
 {
     struct thread_look *l = &m->looks->v[i];
     autobuf struct buf tree = BUF_INIT;
-    bool plain = l->fork;
+    bool mergeable = l->fork;
     if (l->problem || !l->ahead)
         return 0;
     l->merge = THREAD_MERGE_CLEAN;
     if (!l->behind)
         return 0;
-    if (plain && merge_plain_trees(m->at->batch, l->fork, l->base, l->head, &tree, &plain, err))
+    if (mergeable &&
+        merge_plain_trees(m->at->batch, l->fork, l->base, l->head, &tree, &mergeable, err))
         return -1;
-    if (plain)
+    if (mergeable)
         return 0;
     l->merge = THREAD_MERGE_UNTESTED;
     vec_push(&m->tests, (struct merge_test){i, i});
@@ -78,30 +79,30 @@ static int compare_touches(const void *left, const void *right)
     return (a->look > b->look) - (a->look < b->look);
 }
 
-static void add_meeting(struct merge_search *m, bool *seen, size_t a, size_t b)
+static void add_meeting(struct merge_search *m, bool *known, size_t a, size_t b)
 {
     size_t n = m->looks->n, low = a < b ? a : b, high = a < b ? b : a;
-    if (low == high || seen[low * n + high])
+    if (low == high || known[low * n + high])
         return;
-    seen[low * n + high] = true;
+    known[low * n + high] = true;
     vec_push(&m->looks->v[low].meetings, (struct thread_meeting){high, THREAD_MERGE_UNTESTED});
     vec_push(&m->looks->v[high].meetings, (struct thread_meeting){low, THREAD_MERGE_UNTESTED});
     vec_push(&m->tests, (struct merge_test){low, high});
 }
 
 /* Compares all entries of one path: a file meets all others, folders meet only files. */
-static void add_meetings(struct merge_search *m, bool *seen, size_t first, size_t end)
+static void add_meetings(struct merge_search *m, bool *known, size_t first, size_t end)
 {
     for (size_t i = first; i < end && !m->touches.v[i].folder; i++) {
         for (size_t k = i + 1; k < end; k++)
-            add_meeting(m, seen, m->touches.v[i].look, m->touches.v[k].look);
+            add_meeting(m, known, m->touches.v[i].look, m->touches.v[k].look);
     }
 }
 
 static void find_meetings(struct merge_search *m)
 {
     size_t n = m->looks->n;
-    bool *seen = mem_array(n * n + 1, sizeof(*seen));
+    bool *known = mem_array(n * n + 1, sizeof(*known));
     for (size_t i = 0; i < n; i++)
         add_touches(m, i);
     if (m->touches.n)
@@ -111,9 +112,9 @@ static void find_meetings(struct merge_search *m)
             if (compare_paths(&m->touches.v[i], &m->touches.v[end]) != 0)
                 break;
         }
-        add_meetings(m, seen, i, end);
+        add_meetings(m, known, i, end);
     }
-    free(seen);
+    free(known);
 }
 
 static void set_meeting(struct thread_look *l, size_t other, enum thread_merge merge)
@@ -151,8 +152,8 @@ static void prepare_merge(const struct merge_search *m, const struct merge_test 
 
 static int run_merges(struct merge_search *m, struct err *err)
 {
-    size_t most = m->looks->n > MIN_MERGES ? m->looks->n : MIN_MERGES;
-    size_t n = m->tests.n < most ? m->tests.n : most;
+    size_t limit = m->looks->n > MIN_MERGES ? m->looks->n : MIN_MERGES;
+    size_t n = m->tests.n < limit ? m->tests.n : limit;
     struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
     for (size_t i = 0; i < n; i++)
         prepare_merge(m, &m->tests.v[i], &jobs[i]);

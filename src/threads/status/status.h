@@ -44,7 +44,7 @@ struct thread_look {
     char *subject;               /* of the last commit on its branch */
     char *base;                  /* the commit that we compare with: the current tip of its base */
     char *fork;                  /* the merge base with that, or NULL if there is no single one */
-    struct strv own_bases; /* its own bases: the base branch, its upstream, its first commit */
+    struct strv own_bases; /* the base branch, its upstream, the commit that it was made from */
     char *since;           /* merge base with these: the thread's own changes start here */
     size_t ahead, behind;
     struct strv uncommitted; /* "XY path", as in `git status --short` */

@@ -189,7 +189,7 @@ begin_again() { # ID...
     git branch "$(branch 2)"
     sessions fanout plan.toml
     assert_status 1
-    [[ $stderr == "error: the branch '$(branch 2)' is there already"* ]] || fail "no word of the branch"
+    [[ $stderr == "error: the branch '$(branch 2)' exists, but is no thread"* ]] || fail "no word of the branch"
     [[ ! -e worktrees && $(git worktree list | wc -l) -eq 1 ]] || fail "half of it was made"
 }
 
@@ -404,7 +404,7 @@ thread-10      parallel/part10-thread-10                        0      dirty  $s
     for option in '' --no-push; do
         # shellcheck disable=SC2086 # none, or one
         sessions converge $option
-        assert_fails "thread-2: its worktree is on other, with 1 commit that main has not, instead of its branch $(branch 2)"
+        assert_fails "thread-2: its worktree is on other, with 1 commit that main lacks, instead of its branch $(branch 2)"
     done
     work 1 d1/x
     sessions converge --no-push
