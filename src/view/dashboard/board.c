@@ -76,7 +76,7 @@ bool board_is_busy(enum task_state state)
     return state > TASK_READY && !board_is_over(state);
 }
 
-static void set(char **to, const char *s)
+static void replace_string(char **to, const char *s)
 {
     char *copy = s ? mem_str(s) : NULL;
     free(*to);
@@ -89,8 +89,8 @@ static void end_span(struct board_task *t, int64_t time)
         t->spans.v[t->spans.n - 1].to = time;
 }
 
-/* A task that only waits to be begun is not on the timeline. */
-static void enter(struct board_task *t, enum task_state state, int64_t time)
+/* The timeline does not show tasks that wait for their start. */
+static void enter_state(struct board_task *t, enum task_state state, int64_t time)
 {
     bool same =
         t->spans.n && !t->spans.v[t->spans.n - 1].to && t->spans.v[t->spans.n - 1].state == state;
@@ -104,42 +104,42 @@ static void enter(struct board_task *t, enum task_state state, int64_t time)
         t->finished = time;
 }
 
-static void take_begin(struct board_task *t, const struct event *ev)
+static void apply_preparing(struct board_task *t, const struct event *ev)
 {
     if (!t->started)
         t->started = ev->time;
     activity_set(&t->doing, NULL);
-    set(&t->reason, NULL);
+    replace_string(&t->reason, NULL);
     t->attempt = ev->attempt;
     t->resume = t->finished = 0;
     t->lane = -1;
     t->before = t->tokens;
     t->usd_before = t->usd;
     t->stopping = false;
-    enter(t, TASK_PREPARING, ev->time);
+    enter_state(t, TASK_PREPARING, ev->time);
 }
 
-/* An attempt in the workspace of the last one is not prepared. */
-static void take_start(struct board_task *t, const struct event *ev)
+/* An attempt that reuses the workspace skips "preparing". */
+static void apply_started(struct board_task *t, const struct event *ev)
 {
     if (t->attempt != ev->attempt)
-        take_begin(t, ev);
-    set(&t->engine, node_new_string(ev->data, "engine", t->engine));
-    set(&t->workspace, node_new_string(ev->data, "workspace", t->workspace));
-    enter(t, TASK_RUNNING, ev->time);
+        apply_preparing(t, ev);
+    replace_string(&t->engine, node_new_string(ev->data, "engine", t->engine));
+    replace_string(&t->workspace, node_new_string(ev->data, "workspace", t->workspace));
+    enter_state(t, TASK_RUNNING, ev->time);
 }
 
-static void take_action(struct board_task *t, const struct event *ev)
+static void apply_action(struct board_task *t, const struct event *ev)
 {
     activity_take_action(&t->doing, ev->data, ev->time);
 }
 
-static void take_question(struct board_task *t, const struct event *ev)
+static void apply_question(struct board_task *t, const struct event *ev)
 {
     activity_take_question(&t->doing, ev->data);
 }
 
-static void take_usage(struct board_task *t, const struct event *ev)
+static void apply_usage(struct board_task *t, const struct event *ev)
 {
     const struct node *usd = node_get(ev->data, "usd");
     t->tokens = t->before + node_new_int(ev->data, "tokens_in", 0) +
@@ -148,49 +148,49 @@ static void take_usage(struct board_task *t, const struct event *ev)
         t->usd = (t->usd_before > 0 ? t->usd_before : 0) + usd->real;
 }
 
-static void take_stopping(struct board_task *t, const struct event *ev)
+static void apply_stopping(struct board_task *t, const struct event *ev)
 {
     (void)ev;
     t->stopping = true;
 }
 
-static void take_exit(struct board_task *t, const struct event *ev)
+static void apply_exited(struct board_task *t, const struct event *ev)
 {
     activity_set(&t->doing, NULL);
-    enter(t, TASK_COMMITTING, ev->time);
+    enter_state(t, TASK_COMMITTING, ev->time);
 }
 
-static void take_commit(struct board_task *t, const struct event *ev)
+static void apply_committed(struct board_task *t, const struct event *ev)
 {
-    set(&t->commit, node_new_string(ev->data, "commit", NULL));
-    t->files = -1; /* they are counted anew */
-    enter(t, TASK_LANDING, ev->time);
+    replace_string(&t->commit, node_new_string(ev->data, "commit", NULL));
+    t->files = -1; /* count them again */
+    enter_state(t, TASK_LANDING, ev->time);
 }
 
-static void take_verified(struct board_task *t, const struct event *ev)
+static void apply_verified(struct board_task *t, const struct event *ev)
 {
-    enter(t, TASK_LANDING, ev->time);
+    enter_state(t, TASK_LANDING, ev->time);
 }
 
-static void take_reason(struct board_task *t, const struct event *ev)
+static void set_reason(struct board_task *t, const struct event *ev)
 {
     autobuf struct buf why = BUF_INIT;
     buf_addstr(&why, node_new_string(ev->data, "class", ""));
     buf_addf(&why, "%s%s", why.len ? ": " : "", node_new_string(ev->data, "reason", ""));
-    set(&t->reason, why.len ? why.s : NULL);
+    replace_string(&t->reason, why.len ? why.s : NULL);
     activity_set(&t->doing, NULL);
 }
 
-static void take_retry(struct board_task *t, const struct event *ev)
+static void apply_retried(struct board_task *t, const struct event *ev)
 {
-    take_reason(t, ev);
+    set_reason(t, ev);
     t->resume = ev->time + node_new_int(ev->data, "delay_ms", 0);
-    enter(t, TASK_WAITING, ev->time);
+    enter_state(t, TASK_WAITING, ev->time);
 }
 
-static void take_parked(struct board_task *t, const struct event *ev)
+static void apply_parked(struct board_task *t, const struct event *ev)
 {
-    take_retry(t, ev);
+    apply_retried(t, ev);
     t->lane = node_new_int(ev->data, "lane", 0);
 }
 
@@ -199,69 +199,69 @@ static void end_task(struct board_task *t, const struct event *ev, enum task_sta
     activity_set(&t->doing, NULL);
     t->resume = 0;
     t->lane = -1;
-    enter(t, state, ev->time);
+    enter_state(t, state, ev->time);
 }
 
-static void take_done(struct board_task *t, const struct event *ev)
+static void apply_done(struct board_task *t, const struct event *ev)
 {
     end_task(t, ev, TASK_DONE);
 }
 
-static void take_landed(struct board_task *t, const struct event *ev)
+static void apply_landed(struct board_task *t, const struct event *ev)
 {
     end_task(t, ev, TASK_LANDED);
 }
 
-static void take_conflict(struct board_task *t, const struct event *ev)
+static void apply_conflict(struct board_task *t, const struct event *ev)
 {
     autofree char *why = mem_printf("conflict: %s", node_new_string(ev->data, "files", ""));
-    set(&t->reason, why);
+    replace_string(&t->reason, why);
     end_task(t, ev, TASK_CONFLICTED);
 }
 
-static void take_failure(struct board_task *t, const struct event *ev)
+static void apply_failed(struct board_task *t, const struct event *ev)
 {
-    take_reason(t, ev);
+    set_reason(t, ev);
     end_task(t, ev, TASK_FAILED);
 }
 
-static void take_skip(struct board_task *t, const struct event *ev)
+static void apply_skipped(struct board_task *t, const struct event *ev)
 {
-    take_reason(t, ev);
+    set_reason(t, ev);
     end_task(t, ev, TASK_SKIPPED);
 }
 
-/* A person wants it after all: it waits for its turn, as one that was not begun. */
-static void take_back(struct board_task *t, const struct event *ev)
+/* A user restored the task: it waits like a task that has not started. */
+static void apply_restored(struct board_task *t, const struct event *ev)
 {
     activity_set(&t->doing, NULL);
-    set(&t->reason, NULL);
+    replace_string(&t->reason, NULL);
     t->resume = t->finished = 0;
     t->lane = -1;
     t->stopping = false;
-    enter(t, TASK_WAITING, ev->time);
+    enter_state(t, TASK_WAITING, ev->time);
 }
 
-static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *ev) = {
-    [EV_TASK_PREPARING] = take_begin,     [EV_TASK_STARTED] = take_start,
-    [EV_TASK_ACTION] = take_action,       [EV_TASK_USAGE] = take_usage,
-    [EV_TASK_STOPPING] = take_stopping,   [EV_TASK_EXITED] = take_exit,
-    [EV_TASK_COMMITTED] = take_commit,    [EV_TASK_VERIFIED] = take_verified,
-    [EV_TASK_RETRIED] = take_retry,       [EV_TASK_PARKED] = take_parked,
-    [EV_TASK_LANDED] = take_landed,       [EV_TASK_DONE] = take_done,
-    [EV_TASK_CONFLICTED] = take_conflict, [EV_TASK_FAILED] = take_failure,
-    [EV_TASK_SKIPPED] = take_skip,        [EV_TASK_WAITING] = take_question,
-    [EV_TASK_CONTINUED] = take_back,      [EV_TASK_UNSKIPPED] = take_back,
+static void (*const appliers[EV_COUNT_])(struct board_task *t, const struct event *ev) = {
+    [EV_TASK_PREPARING] = apply_preparing, [EV_TASK_STARTED] = apply_started,
+    [EV_TASK_ACTION] = apply_action,       [EV_TASK_USAGE] = apply_usage,
+    [EV_TASK_STOPPING] = apply_stopping,   [EV_TASK_EXITED] = apply_exited,
+    [EV_TASK_COMMITTED] = apply_committed, [EV_TASK_VERIFIED] = apply_verified,
+    [EV_TASK_RETRIED] = apply_retried,     [EV_TASK_PARKED] = apply_parked,
+    [EV_TASK_LANDED] = apply_landed,       [EV_TASK_DONE] = apply_done,
+    [EV_TASK_CONFLICTED] = apply_conflict, [EV_TASK_FAILED] = apply_failed,
+    [EV_TASK_SKIPPED] = apply_skipped,     [EV_TASK_WAITING] = apply_question,
+    [EV_TASK_CONTINUED] = apply_restored,  [EV_TASK_UNSKIPPED] = apply_restored,
 };
 
-static void note(struct board *b, const struct event *ev, int64_t task)
+static void add_note(struct board *b, const struct event *ev, int64_t task)
 {
     autobuf struct buf line = BUF_INIT;
     event_line(ev, b->started, false, &line);
     if (!line.len)
         return;
     buf_cut(&line, line.len - 1);
-    if (b->notes.n == NOTES_MAX) { /* memory is bounded, however long a run goes on */
+    if (b->notes.n == NOTES_MAX) { /* bounds the memory of a long run */
         for (size_t i = 0; i < NOTES_DROP; i++)
             free(b->notes.v[i].text);
         memmove(b->notes.v, b->notes.v + NOTES_DROP,
@@ -271,7 +271,7 @@ static void note(struct board *b, const struct event *ev, int64_t task)
     vec_push(&b->notes, (struct board_note){task, buf_steal(&line)});
 }
 
-static void take_budget(struct board *b, const struct event *ev)
+static void apply_budget(struct board *b, const struct event *ev)
 {
     const struct node *usd = node_get(ev->data, "budget_usd");
     if (ev->task)
@@ -281,7 +281,7 @@ static void take_budget(struct board *b, const struct event *ev)
     b->budget.tokens = node_new_int(ev->data, "budget_tokens", b->budget.tokens);
 }
 
-static void take_run(struct board *b, const struct event *ev)
+static void apply_run_event(struct board *b, const struct event *ev)
 {
     if (ev->kind == EV_RUN_STARTED || ev->kind == EV_RUN_RESUMED)
         b->finished = 0, b->paused = false;
@@ -294,7 +294,7 @@ static void take_run(struct board *b, const struct event *ev)
     if (ev->kind == EV_RUN_FINISHED)
         b->finished = ev->time;
     if (ev->kind == EV_BUDGET_RAISED)
-        take_budget(b, ev);
+        apply_budget(b, ev);
     if (ev->kind == EV_LIMIT_OPENED)
         limits_opened(&b->limits, ev->data, ev->time);
     if (ev->kind == EV_LIMIT_CLOSED)
@@ -306,13 +306,13 @@ void board_event(struct board *b, const struct event *ev)
     const struct task *task = ev->task ? plan_find(b->plan, ev->task) : NULL;
     if (!b->started)
         b->started = ev->time;
-    if (task && takes[ev->kind])
-        takes[ev->kind](&b->tasks[task->index], ev);
-    take_run(b, ev);
-    note(b, ev, task ? (int64_t)task->index : -1);
+    if (task && appliers[ev->kind])
+        appliers[ev->kind](&b->tasks[task->index], ev);
+    apply_run_event(b, ev);
+    add_note(b, ev, task ? (int64_t)task->index : -1);
 }
 
-static enum task_state state_of(const char *name, enum task_state otherwise)
+static enum task_state parse_state(const char *name, enum task_state otherwise)
 {
     for (int s = 0; s < TASK_STATE_COUNT_; s++) {
         if (strcmp(task_state_name((enum task_state)s), name) == 0)
@@ -327,18 +327,18 @@ void board_row(struct board *b, const struct store_task *row)
     if (!task)
         return;
     struct board_task *t = &b->tasks[task->index];
-    t->state = state_of(row->state, t->state);
+    t->state = parse_state(row->state, t->state);
     t->started = row->started;
     t->finished = row->finished;
     t->attempt = row->attempts;
-    int64_t tokens = row->tokens_in + row->tokens_out; /* events know of it earlier */
+    int64_t tokens = row->tokens_in + row->tokens_out; /* events may be ahead of the row */
     t->tokens = tokens > t->tokens ? tokens : t->tokens;
     t->usd = row->usd > t->usd ? row->usd : t->usd;
-    set(&t->engine, row->engine);
-    set(&t->workspace, row->workspace);
-    set(&t->branch, row->branch);
-    set(&t->start, row->start_commit);
-    set(&t->commit, row->commit);
+    replace_string(&t->engine, row->engine);
+    replace_string(&t->workspace, row->workspace);
+    replace_string(&t->branch, row->branch);
+    replace_string(&t->start, row->start_commit);
+    replace_string(&t->commit, row->commit);
 }
 
 void board_settle(struct board *b)
@@ -357,7 +357,7 @@ void board_settle(struct board *b)
     }
 }
 
-static void add_needs(const struct board *b, uint32_t task, struct buf *out)
+static void add_open_dependencies(const struct board *b, uint32_t task, struct buf *out)
 {
     const struct task *t = &b->plan->tasks[task];
     size_t shown = 0;
@@ -373,7 +373,7 @@ void board_why(const struct board *b, uint32_t task, int64_t now, struct buf *ou
 {
     const struct board_task *t = &b->tasks[task];
     if (t->resume) {
-        buf_addstr(out, "goes on in ");
+        buf_addstr(out, "resumes in ");
         text_format_seconds(out, t->resume - now + 999);
         buf_addf(out, "%s%s", t->reason ? ": " : "", t->reason ? t->reason : "");
         return;
@@ -383,7 +383,7 @@ void board_why(const struct board *b, uint32_t task, int64_t now, struct buf *ou
         return;
     }
     size_t start = out->len;
-    add_needs(b, task, out);
+    add_open_dependencies(b, task, out);
     if (out->len == start && b->live)
-        buf_addstr(out, b->paused ? "the run is paused" : "waits for its turn");
+        buf_addstr(out, b->paused ? "the run is paused" : "waits for a worker");
 }

@@ -11,7 +11,7 @@
 
 enum { DEFAULT_WORKERS = 3 };
 
-static enum event_kind kind_of(const char *name)
+static enum event_kind parse_kind(const char *name)
 {
     int k = 0;
     while (k < EV_COUNT_ && strcmp(event_name((enum event_kind)k), name) != 0)
@@ -19,33 +19,33 @@ static enum event_kind kind_of(const char *name)
     return (enum event_kind)k;
 }
 
-static bool take_event(void *ctx, const struct store_event *row)
+static bool apply_event(void *ctx, const struct store_event *row)
 {
     struct board_feed *f = ctx;
     struct arena a = {0};
     struct event ev = {.seq = row->seq,
                        .time = row->time,
-                       .kind = kind_of(row->name),
+                       .kind = parse_kind(row->name),
                        .run = f->run,
                        .task = row->task,
                        .attempt = row->attempt};
     f->seq = row->seq;
     if (row->data)
         ev.data = doc_read_line(&a, row->data, strlen(row->data));
-    if (ev.kind < EV_COUNT_) /* a newer program may know more */
+    if (ev.kind < EV_COUNT_) /* a newer program may write unknown events */
         board_event(&f->board, &ev);
     arena_done(&a);
     return true;
 }
 
-static bool take_task(void *ctx, const struct store_task *row)
+static bool apply_row(void *ctx, const struct store_task *row)
 {
     struct board_feed *f = ctx;
     board_row(&f->board, row);
     return true;
 }
 
-/* As of a report: a run whose process is gone without having ended was interrupted. */
+/* As in a report: a run whose process is gone before its end was interrupted. */
 static void show_run(struct board_feed *f, const struct store_run *row)
 {
     struct board *b = &f->board;
@@ -75,16 +75,16 @@ int board_feed_poll(struct board_feed *f, bool *ret_news, struct err *err)
 {
     int64_t before = f->seq;
     bool live = f->board.live;
-    if (store_each_event(f->store, f->run, f->seq, take_event, f, err) || read_run(f, err))
+    if (store_each_event(f->store, f->run, f->seq, apply_event, f, err) || read_run(f, err))
         return -1;
     *ret_news = f->seq != before || live != f->board.live;
-    if (*ret_news && store_each_task(f->store, f->run, take_task, f, err))
+    if (*ret_news && store_each_task(f->store, f->run, apply_row, f, err))
         return -1;
     board_settle(&f->board);
     return 0;
 }
 
-static void choose_wanted(struct board_feed *f)
+static void apply_selection(struct board_feed *f)
 {
     autofree bool *wanted = mem_array(f->board.n, sizeof(*wanted));
     if (!f->saved.only.n)
@@ -109,14 +109,14 @@ int board_feed_open(struct board_feed *f, struct store *store, const char *state
     if (run_folder_load(&f->saved, f->dir, err))
         return -1;
     if (run_folder_plan(&f->saved, f->dir, &f->pf, &ps))
-        return err_set(err, ERR_INPUT, "the plan of run %s cannot be read any more", run);
+        return err_set(err, ERR_INPUT, "cannot read the saved plan of run %s", run);
     board_init(&f->board, &f->pf.plan, &f->pf.graph, f->run);
     f->open = true;
     size_t workers = f->saved.options.workers;
     f->board.workers = workers                ? (int64_t)workers
                        : f->board.workers > 0 ? f->board.workers
                                               : DEFAULT_WORKERS;
-    choose_wanted(f);
+    apply_selection(f);
     return board_feed_poll(f, &news, err);
 }
 

@@ -1,6 +1,6 @@
 /*
- * struct canvas: lines of text with their looks, none wider than the screen. What makes a screen
- * writes on it; what shows it (ncurses, a test) reads it. Text is made harmless as it is written.
+ * struct canvas: lines of styled text, none wider than the screen. The screens write to it;
+ * ncurses or a test reads it. It escapes control characters.
  */
 #ifndef VIEW_DASHBOARD_CANVAS_H
 #define VIEW_DASHBOARD_CANVAS_H
@@ -15,22 +15,22 @@ enum style {
     STYLE_PLAIN,
     STYLE_DIM,
     STYLE_BOLD,
-    STYLE_GOOD, /* what went well */
-    STYLE_BAD,  /* what did not */
-    STYLE_WARN, /* what a person may want to know */
-    STYLE_BUSY, /* what is under way */
+    STYLE_GOOD, /* success */
+    STYLE_BAD,  /* failure */
+    STYLE_WARN, /* needs attention */
+    STYLE_BUSY, /* running */
     STYLE_COUNT_,
 };
 
 struct canvas_span {
-    size_t at; /* byte of the line's text from where on it counts */
+    size_t at; /* start of the span, as a byte of the text */
     enum style style;
 };
 
 struct canvas_line {
     struct buf text;
     VEC(struct canvas_span) spans;
-    bool marked; /* all of it, up to the screen's edge */
+    bool marked; /* highlight the whole line up to the screen's edge */
 };
 
 struct canvas {
@@ -42,23 +42,23 @@ void canvas_init(struct canvas *c, size_t columns);
 void canvas_done(struct canvas *c);
 #define autocanvas own_cleanup(canvas_done)
 
-/* Begins a line, plain; all that follows goes there. */
+/* Starts a plain line; all that follows goes there. */
 void canvas_line(struct canvas *c);
-void canvas_mark(struct canvas *c); /* the line that was begun last */
+void canvas_mark(struct canvas *c); /* marks the current line */
 void canvas_style(struct canvas *c, enum style style);
 
-/* What does not fit on the line is left out. */
+/* Text beyond the edge is cut. */
 void canvas_add(struct canvas *c, const char *s);
 void canvas_addf(struct canvas *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void canvas_text(struct canvas *c, enum style style, const char *s);
 
-/* Blanks up to that column; nothing where the line is there already. */
+/* Pads with blanks up to that column. */
 void canvas_to(struct canvas *c, size_t column);
 
-/* A field of that width, with a blank behind it; what is too long ends with a tilde. */
+/* A field of that width and a blank; a longer text ends with a tilde. */
 void canvas_field(struct canvas *c, const char *s, size_t width);
-void canvas_right(struct canvas *c, const char *s, size_t width); /* at its right edge */
+void canvas_right(struct canvas *c, const char *s, size_t width); /* right-aligned */
 
-size_t canvas_width(const struct canvas *c); /* of the line that was begun last */
+size_t canvas_width(const struct canvas *c); /* of the current line */
 
 #endif

@@ -21,25 +21,26 @@
 
 enum { OUT_MAX = 8 << 20, INDEX_MAX = 1 << 30, TASKS_MAX = 60 };
 
-/* Of a change that is not committed, to be told whether it merges. */
+/* Limits for the test merge of uncommitted changes. */
 enum { FILES_MAX = 20000, BYTES_MAX = 256 << 20 };
 
 struct question {
     struct strv argv, env;
-    void (*take)(struct git_look *g, const struct question *q, int status, const struct buf *out);
+    void (*parse_answer)(struct git_look *g, const struct question *q, int status,
+                         const struct buf *out);
     uint32_t task;
-    size_t a, b; /* places among the meetings */
+    size_t a, b; /* indexes into the meetings */
 };
 
-/* A task among those that may meet. */
+/* A task that takes part in the comparison. */
 struct party {
-    struct buf paths;  /* that it has changed, each with a NUL behind it */
-    struct buf landed; /* that others have, since it began ... */
-    bool knows_landed; /* ... which git could tell */
-    char *commit;      /* with all that it has now; NULL: there is none (yet) */
+    struct buf paths;  /* the paths that it has changed, each followed by NUL */
+    struct buf landed; /* the paths that others have landed since it started */
+    bool landed_known; /* git answered that */
+    char *commit;      /* a commit with all its current changes; NULL: none (yet) */
 };
 
-/* A look at the meetings: who has changed what, what that is as a whole, whether that merges. */
+/* Steps of a comparison: list the paths, make commits of uncommitted changes, test the merges. */
 enum phase { PHASE_NONE, PHASE_PATHS, PHASE_TREES, PHASE_MERGES };
 
 struct git_look {
@@ -48,19 +49,19 @@ struct git_look {
     const struct git_repo *repo;
     void (*changed)(void *ctx);
     void *ctx;
-    struct secrets secrets; /* which are not shown */
+    struct secrets secrets; /* masked in all output */
     VEC(struct question) queue;
-    size_t next; /* in the queue */
+    size_t next; /* index of the next question */
     struct loop_proc *proc;
-    struct screen_text *text; /* for the diff, or NULL */
+    struct screen_text *text; /* receives the diff, or NULL */
     uint32_t text_task;
-    bool fresh; /* nothing of the answer has come yet */
+    bool fresh; /* no part of the answer has arrived yet */
     enum phase phase;
-    char *landed;            /* the ref with what has landed */
-    char *run_dir, *scratch; /* scratch: for objects and indexes that nobody else sees, or NULL */
+    char *landed;            /* the ref with the landed commits */
+    char *run_dir, *scratch; /* scratch: a folder for our private objects and indexes, or NULL */
     struct board_meetings m;
     struct party parties[TASKS_MAX];
-    int64_t *files; /* of each task, while it is counted */
+    int64_t *files; /* per task, while we count */
 };
 
 static void question_done(struct question *q)
@@ -69,23 +70,23 @@ static void question_done(struct question *q)
     strv_done(&q->env);
 }
 
-static void go_on(struct git_look *g);
-static void use_scratch(const struct git_look *g, struct strv *env);
+static void start_next(struct git_look *g);
+static void add_scratch_env(const struct git_look *g, struct strv *env);
 
 static void on_answer(void *ctx, int status, const struct buf *out)
 {
     struct git_look *g = ctx;
     struct question q = g->queue.v[g->next++];
     g->proc = NULL;
-    q.take(g, &q, status, out);
+    q.parse_answer(g, &q, status, out);
     question_done(&q);
-    go_on(g);
+    start_next(g);
 }
 
 static void next_phase(struct git_look *g);
 
-/* A git that cannot be started has nothing to say. */
-static void go_on(struct git_look *g)
+/* If git cannot be started, the question gets an empty answer. */
+static void start_next(struct git_look *g)
 {
     static const struct buf nothing = BUF_INIT;
     while (!g->proc && g->next < g->queue.n) {
@@ -93,7 +94,7 @@ static void go_on(struct git_look *g)
         if (loop_capture_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc,
                                NULL)) {
             struct question failed = g->queue.v[g->next++];
-            failed.take(g, &failed, GIT_FATAL, &nothing);
+            failed.parse_answer(g, &failed, GIT_FATAL, &nothing);
             question_done(&failed);
         }
     }
@@ -104,22 +105,22 @@ static void go_on(struct git_look *g)
         next_phase(g);
 }
 
-/* Asks git where the task is, or (task < 0) in the repository. */
-static void ask(struct git_look *g, struct question *q, const struct git_place *at,
-                const struct strv *args)
+/* Asks git in the task's worktree, or in the repository. */
+static void queue_question(struct git_look *g, struct question *q, const struct git_place *at,
+                           const struct strv *args)
 {
     if (at->work_tree)
         layers_reach(at->work_tree, g->repo->common, &q->argv);
     git_prepare(at, &q->argv, &q->env);
     strv_push(&q->env, "GIT_OPTIONAL_LOCKS=0");
     if (g->phase > PHASE_PATHS)
-        use_scratch(g, &q->env);
+        add_scratch_env(g, &q->env);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&q->argv, args->v[i]);
     vec_push(&g->queue, *q);
 }
 
-static struct git_place place(const struct git_look *g)
+static struct git_place repo_place(const struct git_look *g)
 {
     return (struct git_place){.git_dir = g->repo->common};
 }
@@ -129,77 +130,77 @@ static const struct board_task *task_of(const struct git_look *g, uint32_t task)
     return &g->board->tasks[task];
 }
 
-static bool has_tree(const struct board_task *t)
+static bool has_worktree(const struct board_task *t)
 {
     return t->workspace && t->branch && access(t->workspace, F_OK) == 0;
 }
 
-/* Whether it has begun with anything, so that there is something to ask. */
-static bool can_be_asked(const struct board_task *t)
+/* Has the task started from a commit, so that there is something to compare? */
+static bool has_changes_to_ask(const struct board_task *t)
 {
-    return t->start && (t->commit || has_tree(t) || board_is_over(t->state));
+    return t->start && (t->commit || has_worktree(t) || board_is_over(t->state));
 }
 
-static char *end_of(const struct git_look *g, const struct board_task *t)
+static char *end_commit(const struct git_look *g, const struct board_task *t)
 {
     return t->commit ? mem_str(t->commit) : salvage_ref_name(g->board->run, t->id, t->attempt);
 }
 
-/* Where a task works. What was brought along is not its own. */
-struct seat {
+/* The worktree of a task. Included files are excluded from its changes. */
+struct worktree {
     struct workspace ws;
     struct git_place at;
     char *excludes; /* or NULL */
 };
 
-static void seat_take(struct seat *s, const struct git_look *g, const struct board_task *t)
+static void worktree_open(struct worktree *s, const struct git_look *g, const struct board_task *t)
 {
     autofree char *branch = mem_printf("refs/heads/%s", t->branch);
     autofree char *excludes = attempt_file_path(g->run_dir, t->id, t->attempt, "excludes");
-    *s = (struct seat){0};
+    *s = (struct worktree){0};
     workspace_adopt(&s->ws, g->repo, t->workspace, t->workspace, branch, NULL);
     s->at = workspace_place(&s->ws);
     if (access(excludes, F_OK) == 0)
         s->at.excludes = s->excludes = steal_ptr(excludes);
 }
 
-static void seat_done(struct seat *s)
+static void worktree_close(struct worktree *s)
 {
     workspace_done(&s->ws);
     free(s->excludes);
 }
 
-/* Asks for the difference since it began: as names, or in full. What is committed, or was saved, is
- * asked for where no agent can be. */
+/* Asks for the changes since the task started, as names or as a diff. If the work is committed
+ * or saved, git runs outside the worktree, where no agent can interfere. */
 static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool names)
 {
     const struct board_task *t = task_of(g, task);
     autostrv struct strv args = {0};
-    struct git_place at = place(g);
-    own_cleanup(seat_done) struct seat seat = {0};
-    autofree char *end = end_of(g, t);
+    struct git_place at = repo_place(g);
+    own_cleanup(worktree_close) struct worktree worktree = {0};
+    autofree char *end = end_commit(g, t);
     strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv",
                "--ignore-submodules=dirty", NULL);
     if (names)
         strv_pushl(&args, "--name-only", "--no-renames", "-z", NULL);
-    bool tree = !t->commit && has_tree(t);
+    bool tree = !t->commit && has_worktree(t);
     if (tree) {
-        seat_take(&seat, g, t);
-        at = seat.at;
+        worktree_open(&worktree, g, t);
+        at = worktree.at;
     }
     strv_push(&args, t->start);
     if (!tree)
         strv_push(&args, end);
     strv_push(&args, "--");
     q->task = task;
-    ask(g, q, &at, &args);
-    if (tree) { /* new files are not in that */
-        struct question more = {.take = q->take, .task = task, .a = q->a};
+    queue_question(g, q, &at, &args);
+    if (tree) { /* `git diff` does not list new files */
+        struct question more = {.parse_answer = q->parse_answer, .task = task, .a = q->a};
         autostrv struct strv list = {0};
         strv_pushl(&list, "ls-files", "--others", "--exclude-standard", NULL);
         if (names)
             strv_push(&list, "-z");
-        ask(g, &more, &at, &list);
+        queue_question(g, &more, &at, &list);
     }
 }
 
@@ -211,16 +212,17 @@ static int64_t count_names(const struct buf *out)
     return n;
 }
 
-/* The second answer, about new files, comes behind the first. */
-static void take_files(struct git_look *g, const struct question *q, int status,
-                       const struct buf *out)
+/* The answer about new files arrives second; count when both are there. */
+static void count_files(struct git_look *g, const struct question *q, int status,
+                        const struct buf *out)
 {
     struct board_task *t = &g->board->tasks[q->task];
     bool last = true;
     if (status == 0)
         g->files[q->task] += count_names(out);
     for (size_t i = g->next; i < g->queue.n; i++)
-        last = last && !(g->queue.v[i].take == take_files && g->queue.v[i].task == q->task);
+        last =
+            last && !(g->queue.v[i].parse_answer == count_files && g->queue.v[i].task == q->task);
     if (!last || status != 0)
         return;
     bool other = t->files != g->files[q->task];
@@ -231,12 +233,12 @@ static void take_files(struct git_look *g, const struct question *q, int status,
 
 void git_questions_files(struct git_look *g, uint32_t task)
 {
-    struct question q = {.take = take_files};
-    if (!can_be_asked(task_of(g, task)))
+    struct question q = {.parse_answer = count_files};
+    if (!has_changes_to_ask(task_of(g, task)))
         return;
     g->files[task] = 0;
     ask_diff(g, &q, task, true);
-    go_on(g);
+    start_next(g);
 }
 
 static void add_masked(const struct git_look *g, const struct buf *out)
@@ -246,7 +248,7 @@ static void add_masked(const struct git_look *g, const struct buf *out)
     screen_text_add(g->text, masked.s, masked.len);
 }
 
-static void take_diff(struct git_look *g, const struct question *q, int status,
+static void show_diff(struct git_look *g, const struct question *q, int status,
                       const struct buf *out)
 {
     if (!g->text || g->text_task != q->task)
@@ -255,7 +257,7 @@ static void take_diff(struct git_look *g, const struct question *q, int status,
     if (first)
         screen_text_clear(g->text);
     g->fresh = g->text->loading = false;
-    const char *const words = "It has changed nothing.";
+    const char *const words = "No changes.";
     if (first && status == 0) {
         add_masked(g, out);
     } else if (status == 0 && out->len) {
@@ -269,10 +271,10 @@ static void take_diff(struct git_look *g, const struct question *q, int status,
 
 void git_questions_diff(struct git_look *g, uint32_t task, struct screen_text *to)
 {
-    struct question q = {.take = take_diff};
+    struct question q = {.parse_answer = show_diff};
     g->text = to;
     g->text_task = task;
-    if (!can_be_asked(task_of(g, task))) {
+    if (!has_changes_to_ask(task_of(g, task))) {
         screen_text_clear(to);
         to->loading = false;
         return;
@@ -280,7 +282,7 @@ void git_questions_diff(struct git_look *g, uint32_t task, struct screen_text *t
     g->fresh = true;
     to->loading = !to->lines.n;
     ask_diff(g, &q, task, false);
-    go_on(g);
+    start_next(g);
 }
 
 void git_questions_forget_diff(struct git_look *g)
@@ -290,25 +292,25 @@ void git_questions_forget_diff(struct git_look *g)
     g->text = NULL;
 }
 
-static void take_paths(struct git_look *g, const struct question *q, int status,
+static void note_paths(struct git_look *g, const struct question *q, int status,
                        const struct buf *out)
 {
     if (status == 0)
         buf_add(&g->parties[q->a].paths, out->s, out->len);
 }
 
-static void take_landed(struct git_look *g, const struct question *q, int status,
-                        const struct buf *out)
+static void note_landed_paths(struct git_look *g, const struct question *q, int status,
+                              const struct buf *out)
 {
-    g->parties[q->a].knows_landed = status == 0;
+    g->parties[q->a].landed_known = status == 0;
     if (status == 0)
         buf_add(&g->parties[q->a].landed, out->s, out->len);
 }
 
-/* A run that is over has its ref only where the base could not follow it. */
+/* After a run has ended, its ref exists only if the base branch could not follow it. */
 static void find_landed(struct git_look *g)
 {
-    struct git_place at = place(g);
+    struct git_place at = repo_place(g);
     autobuf struct buf commit = BUF_INIT;
     free(g->landed);
     g->landed = tip_ref_name(g->board->run);
@@ -320,18 +322,18 @@ static void find_landed(struct git_look *g)
 
 static void ask_landed(struct git_look *g, size_t i, const char *start)
 {
-    struct question q = {.take = take_landed, .a = i};
+    struct question q = {.parse_answer = note_landed_paths, .a = i};
     autostrv struct strv args = {0};
-    struct git_place at = place(g);
+    struct git_place at = repo_place(g);
     strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, g->landed, "--", NULL);
-    ask(g, &q, &at, &args);
+    queue_question(g, &q, &at, &args);
 }
 
-/* Only what has not landed can still be in someone's way. */
-static bool may_meet(const struct board_task *t)
+/* Only changes that have not landed can still conflict. */
+static bool is_unlanded(const struct board_task *t)
 {
     bool open = board_is_busy(t->state) || t->state == TASK_CONFLICTED || t->resume;
-    return t->wanted && open && t->start && (t->commit || has_tree(t));
+    return t->wanted && open && t->start && (t->commit || has_worktree(t));
 }
 
 void git_questions_meetings(struct git_look *g)
@@ -344,20 +346,20 @@ void git_questions_meetings(struct git_look *g)
     g->m.tasks = mem_array(TASKS_MAX, sizeof(*g->m.tasks));
     for (uint32_t t = 0; t < g->board->n && g->m.n < TASKS_MAX; t++) {
         const struct board_task *bt = &g->board->tasks[t];
-        if (!may_meet(bt))
+        if (!is_unlanded(bt))
             continue;
         size_t i = g->m.n++;
-        struct question q = {.take = take_paths, .a = i};
+        struct question q = {.parse_answer = note_paths, .a = i};
         g->m.tasks[i] = t;
         g->parties[i] = (struct party){.paths = BUF_INIT, .landed = BUF_INIT};
         g->parties[i].commit = bt->commit ? mem_str(bt->commit) : NULL;
         ask_diff(g, &q, t, true);
         ask_landed(g, i, bt->start);
     }
-    go_on(g);
+    start_next(g);
 }
 
-static bool shared_patterns_path(const struct buf *a, const struct buf *b)
+static bool share_a_path(const struct buf *a, const struct buf *b)
 {
     automap struct map paths = {0};
     const char *end = a->s + a->len;
@@ -371,12 +373,12 @@ static bool shared_patterns_path(const struct buf *a, const struct buf *b)
     return false;
 }
 
-static enum board_meet *cell(struct git_look *g, size_t a, size_t b)
+static enum board_meet *meeting_cell(struct git_look *g, size_t a, size_t b)
 {
     return a == b ? &g->m.base[a] : &g->m.cells[a * g->m.n + b];
 }
 
-/* By the paths alone. */
+/* Compares the paths only. */
 static void judge_paths(struct git_look *g)
 {
     size_t n = g->m.n;
@@ -384,15 +386,15 @@ static void judge_paths(struct git_look *g)
     g->m.base = mem_array(n + 1, sizeof(*g->m.base));
     for (size_t a = 0; a < n; a++) {
         const struct party *p = &g->parties[a];
-        bool apart = p->knows_landed && !shared_patterns_path(&p->paths, &p->landed);
-        *cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
+        bool apart = p->landed_known && !share_a_path(&p->paths, &p->landed);
+        *meeting_cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
         for (size_t b = a + 1; b < n; b++)
-            *cell(g, a, b) = *cell(g, b, a) =
-                shared_patterns_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
+            *meeting_cell(g, a, b) = *meeting_cell(g, b, a) =
+                share_a_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
     }
 }
 
-/* Objects go where nobody else looks for them, and are gone with us. */
+/* Makes a private object store. We delete it when we are done. */
 static int make_scratch(struct git_look *g)
 {
     autofree char *dir = mem_printf("%s/look.XXXXXX", g->run_dir);
@@ -407,7 +409,7 @@ static int make_scratch(struct git_look *g)
     return 0;
 }
 
-static void use_scratch(const struct git_look *g, struct strv *env)
+static void add_scratch_env(const struct git_look *g, struct strv *env)
 {
     static const char *const names[] = {"AUTHOR", "COMMITTER"};
     if (!g->scratch)
@@ -420,29 +422,29 @@ static void use_scratch(const struct git_look *g, struct strv *env)
     }
 }
 
-static void take_commit(struct git_look *g, const struct question *q, int status,
+static void note_commit(struct git_look *g, const struct question *q, int status,
                         const struct buf *out)
 {
     if (status == 0)
         g->parties[q->a].commit = mem_dup(out->s, strcspn(out->s, "\n"));
 }
 
-static void take_tree(struct git_look *g, const struct question *q, int status,
-                      const struct buf *out)
+static void commit_tree(struct git_look *g, const struct question *q, int status,
+                        const struct buf *out)
 {
-    struct question next = {.take = take_commit, .a = q->a};
+    struct question next = {.parse_answer = note_commit, .a = q->a};
     autostrv struct strv args = {0};
-    struct git_place at = place(g);
+    struct git_place at = repo_place(g);
     autofree char *tree = mem_dup(out->s, strcspn(out->s, "\n"));
     if (status != 0)
         return;
     strv_pushl(&args, "commit-tree", tree, "-p", task_of(g, g->m.tasks[q->a])->start, "-m", "now",
                NULL);
-    ask(g, &next, &at, &args);
+    queue_question(g, &next, &at, &args);
 }
 
-static void take_nothing(struct git_look *g, const struct question *q, int status,
-                         const struct buf *out)
+static void ignore_answer(struct git_look *g, const struct question *q, int status,
+                          const struct buf *out)
 {
     (void)g;
     (void)q;
@@ -450,11 +452,11 @@ static void take_nothing(struct git_look *g, const struct question *q, int statu
     (void)out;
 }
 
-/* The agent's own index says which files are as they were; ours goes on from there, so that the
- * next look is quick. */
-static int copy_index(const struct seat *seat, const char *index)
+/* Starts with a copy of the agent's index: it knows which files are unchanged, so the next
+ * comparison is fast. */
+static int copy_index(const struct worktree *worktree, const char *index)
 {
-    autofree char *own = mem_printf("%s/index", seat->ws.admin);
+    autofree char *own = mem_printf("%s/index", worktree->ws.admin);
     autobuf struct buf bytes = BUF_INIT;
     if (access(index, F_OK) == 0)
         return 0;
@@ -464,16 +466,17 @@ static int copy_index(const struct seat *seat, const char *index)
                : 0;
 }
 
-static int64_t least(int64_t limit, int64_t most)
+static int64_t min_limit(int64_t limit, int64_t most)
 {
     return limit > 0 && limit < most ? limit : most;
 }
 
-/* A change that its task may not make, or that would take long to read. */
+/* Is the change larger than the task may make, or too large to read quickly? */
 static bool is_too_large(const struct git_look *g, size_t i)
 {
     struct change_limits may = task_limits_of(g->board->plan, g->m.tasks[i]).change;
-    struct change_bounds bounds = {least(may.files, FILES_MAX), least(may.bytes, BYTES_MAX)};
+    struct change_bounds bounds = {min_limit(may.files, FILES_MAX),
+                                   min_limit(may.bytes, BYTES_MAX)};
     const struct buf *paths = &g->parties[i].paths;
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
     struct err none = {0};
@@ -485,43 +488,44 @@ static bool is_too_large(const struct git_look *g, size_t i)
 static void ask_commit(struct git_look *g, size_t i)
 {
     const struct board_task *t = task_of(g, g->m.tasks[i]);
-    own_cleanup(seat_done) struct seat seat = {0};
+    own_cleanup(worktree_close) struct worktree worktree = {0};
     autostrv struct strv add = {0}, write = {0};
-    if (!has_tree(t) || is_too_large(g, i) || make_scratch(g))
+    if (!has_worktree(t) || is_too_large(g, i) || make_scratch(g))
         return;
     autofree char *index = mem_printf("%s/%s.%d.index", g->scratch, t->id, t->attempt);
-    seat_take(&seat, g, t);
-    seat.at.index = index;
-    if (copy_index(&seat, index))
+    worktree_open(&worktree, g, t);
+    worktree.at.index = index;
+    if (copy_index(&worktree, index))
         return;
-    struct question first = {.take = take_nothing, .a = i}, then = {.take = take_tree, .a = i};
+    struct question first = {.parse_answer = ignore_answer, .a = i},
+                    then = {.parse_answer = commit_tree, .a = i};
     strv_pushl(&add, "add", "--all", "--ignore-errors", "--", ".", NULL);
     struct err none = {0};
-    if (gitlinks_stage(&seat.at, strlen(t->start), &add, &none))
+    if (gitlinks_stage(&worktree.at, strlen(t->start), &add, &none))
         return;
     strv_push(&write, "write-tree");
-    ask(g, &first, &seat.at, &add);
-    ask(g, &then, &seat.at, &write);
+    queue_question(g, &first, &worktree.at, &add);
+    queue_question(g, &then, &worktree.at, &write);
 }
 
-/* Only of those that others may be in the way of. */
+/* Makes commits only for tasks that share paths with others. */
 static void ask_commits(struct git_look *g)
 {
     for (size_t a = 0; a < g->m.n; a++) {
         bool meets = false;
         for (size_t b = 0; b < g->m.n; b++)
-            meets = meets || *cell(g, a, b) == MEET_UNKNOWN;
+            meets = meets || *meeting_cell(g, a, b) == MEET_UNKNOWN;
         if (meets && !g->parties[a].commit)
             ask_commit(g, a);
     }
 }
 
-static void take_merge(struct git_look *g, const struct question *q, int status,
+static void note_merge(struct git_look *g, const struct question *q, int status,
                        const struct buf *out)
 {
     enum board_meet meet = status == 0 ? MEET_TOGETHER : status == 1 ? MEET_CONFLICT : MEET_UNKNOWN;
     (void)out;
-    *cell(g, q->a, q->b) = *cell(g, q->b, q->a) = meet;
+    *meeting_cell(g, q->a, q->b) = *meeting_cell(g, q->b, q->a) = meet;
 }
 
 static void ask_merges(struct git_look *g)
@@ -530,18 +534,18 @@ static void ask_merges(struct git_look *g)
         for (size_t b = a; b < g->m.n; b++) {
             const char *one = a == b ? g->landed : g->parties[a].commit,
                        *two = g->parties[b].commit;
-            struct question q = {.take = take_merge, .a = a, .b = b};
+            struct question q = {.parse_answer = note_merge, .a = a, .b = b};
             autostrv struct strv args = {0};
-            struct git_place at = place(g);
-            if (*cell(g, a, b) != MEET_UNKNOWN || !one || !two)
+            struct git_place at = repo_place(g);
+            if (*meeting_cell(g, a, b) != MEET_UNKNOWN || !one || !two)
                 continue;
             merge_ask(&at, one, two, &args);
-            ask(g, &q, &at, &args);
+            queue_question(g, &q, &at, &args);
         }
     }
 }
 
-static void drop_parties(struct git_look *g)
+static void free_parties(struct git_look *g)
 {
     for (size_t i = 0; i < g->m.n; i++) {
         buf_done(&g->parties[i].paths);
@@ -560,14 +564,14 @@ static void next_phase(struct git_look *g)
         g->phase = PHASE_MERGES;
         ask_merges(g);
     } else {
-        drop_parties(g);
+        free_parties(g);
         g->phase = PHASE_NONE;
         g->m.known = true;
         board_set_meetings(g->board, &g->m);
         g->changed(g->ctx);
         return;
     }
-    go_on(g);
+    start_next(g);
 }
 
 struct git_look *git_questions_new(struct loop *loop, struct board *board,
@@ -592,9 +596,9 @@ void git_questions_free(struct git_look *g)
         question_done(&g->queue.v[i]);
     vec_done(&g->queue);
     if (g->phase)
-        drop_parties(g);
+        free_parties(g);
     if (g->scratch)
-        (void)dirs_remove(g->scratch, NULL); /* what is left goes with the run's folder */
+        (void)dirs_remove(g->scratch, NULL); /* the cleanup of the run's folder removes the rest */
     free(g->scratch);
     free(g->landed);
     free(g->run_dir);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STEP = 64 << 10, TURN = 2 << 20, END = 4 << 20 };
+enum { CHUNK = 64 << 10, BYTES_PER_CALL = 2 << 20, TAIL_BYTES = 4 << 20 };
 enum { LINES_MAX = 20000, LINES_DROP = 5000 };
 
 void log_tail_open(struct log_tail *t, const char *run_dir, const char *path, const char *engine)
@@ -42,7 +42,7 @@ static void drop_old(struct screen_text *out)
         memmove(out->lines.v, out->lines.v + n, out->lines.n * sizeof(*out->lines.v));
 }
 
-static void take_bytes(struct log_tail *t, const char *s, size_t n, struct screen_text *out)
+static void add_bytes(struct log_tail *t, const char *s, size_t n, struct screen_text *out)
 {
     autobuf struct buf text = BUF_INIT;
     transcript_feed(&t->text, s, n, &text);
@@ -50,31 +50,31 @@ static void take_bytes(struct log_tail *t, const char *s, size_t n, struct scree
     drop_old(out);
 }
 
-static bool find_file(struct log_tail *t)
+static bool open_file(struct log_tail *t)
 {
     struct stat st;
     if (t->fd < 0)
         (void)file_open(AT_FDCWD, t->path, O_RDONLY | O_NOFOLLOW, &t->fd, NULL);
     else
         return true;
-    if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > END &&
-        lseek(t->fd, st.st_size - END, SEEK_SET) > 0)
-        transcript_skip(&t->text); /* it is cut */
+    if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > TAIL_BYTES &&
+        lseek(t->fd, st.st_size - TAIL_BYTES, SEEK_SET) > 0)
+        transcript_skip(&t->text); /* we start inside a line */
     return t->fd >= 0;
 }
 
 bool log_tail_more(struct log_tail *t, struct screen_text *out)
 {
-    char bytes[STEP];
+    char bytes[CHUNK];
     size_t all = 0;
-    if (!t->open || !find_file(t))
+    if (!t->open || !open_file(t))
         return false;
-    for (ssize_t n; all < TURN && (n = read(t->fd, bytes, sizeof(bytes))) != 0;) {
+    for (ssize_t n; all < BYTES_PER_CALL && (n = read(t->fd, bytes, sizeof(bytes))) != 0;) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             break;
-        take_bytes(t, bytes, (size_t)n, out);
+        add_bytes(t, bytes, (size_t)n, out);
         all += (size_t)n;
     }
     return all > 0;

@@ -1,6 +1,6 @@
 /*
- * struct log_tail: what an agent prints, as a person would read it, while it grows. Of a log that
- * is long already only the end is read.
+ * struct log_tail: follows the output of an agent and makes it readable. Reads only the end of a
+ * long log.
  */
 #ifndef VIEW_DASHBOARD_LOG_TAIL_H
 #define VIEW_DASHBOARD_LOG_TAIL_H
@@ -15,12 +15,11 @@ struct log_tail {
     bool open;
 };
 
-/* path: the file that the agent of that engine writes to, which need not be there yet, below the
- * folder of its run. */
+/* path: the output file, inside the run's folder; it need not exist yet. */
 void log_tail_open(struct log_tail *t, const char *run_dir, const char *path, const char *engine);
 void log_tail_close(struct log_tail *t);
 
-/* Adds what has come since the last time; false where nothing has. */
+/* Appends new output; false if there is none. */
 bool log_tail_more(struct log_tail *t, struct screen_text *out);
 
 #endif

@@ -11,8 +11,8 @@ void screen_text_clear(struct screen_text *t)
     t->lines.n = 0;
 }
 
-/* Tabs are blanks up to the next eighth column, as on any terminal. */
-static char *untabbed(const char *s, size_t len)
+/* Expands tabs to multiples of eight columns. */
+static char *expand_tabs(const char *s, size_t len)
 {
     autobuf struct buf out = BUF_INIT;
     for (size_t i = 0; i < len; i++) {
@@ -29,7 +29,7 @@ void screen_text_add(struct screen_text *t, const char *s, size_t len)
     while (len) {
         const char *lf = memchr(s, '\n', len);
         size_t n = lf ? (size_t)(lf - s) : len;
-        vec_push(&t->lines, untabbed(s, n));
+        vec_push(&t->lines, expand_tabs(s, n));
         s += n + (lf != NULL);
         len -= n + (lf != NULL);
     }

@@ -46,7 +46,7 @@ make_long_plan() {
     start_plan
     wait_for in_events task.action alpha
     on_terminal 90 14 "$ANABRANCH" top
-    sees '0/34 done, 3 under way'
+    sees '0/34 done, 3 running'
     sees 'counting 書類'
     sees '>alpha'
     tmux_ capture-pane -e -p -t test | grep -q $'\033\[36m' || fail "no colours"
@@ -192,7 +192,7 @@ run_is_over() {
     sees 'ended with 0'
     end_terminal # the terminal is closed: its processes get SIGHUP
     on_terminal 80 12 "$ANABRANCH" top
-    sees '0/1 done, 1 under way'
+    sees '0/1 done, 1 running'
     keys d
     sees 'ended with 0'
     assert_terminal_is_back
@@ -225,7 +225,7 @@ run_is_over() {
     add_task a -- "sh $(until_exists on)" 'write a 1'
     add_task bad -- 'error refused "no, thank you"'
     on_terminal 80 12 "$ANABRANCH" run --engine sim --dashboard plan.yaml
-    sees '1 under way, 1 failed'
+    sees '1 running, 1 failed'
     touch "$BATS_TEST_TMPDIR/on"
     sees 'finished'
     keys q
@@ -261,7 +261,7 @@ run_is_over() {
     start_plan
     for task in alpha beta gamma delta; do wait_for in_events task.action "$task"; done
     on_terminal 90 14 "$ANABRANCH" top
-    sees '4 under way'
+    sees '4 running'
     keys 4
     wait_for meets '2 beta .*X'
     meets '1 alpha +\. +\? +\? +\?' || fail "alpha was read: $(screen_now)"

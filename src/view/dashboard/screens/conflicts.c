@@ -1,5 +1,5 @@
 /*
- * Who would conflict with whom, and with what has landed, if all landed now.
+ * The conflicts between tasks, and with what has landed, if all landed now.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -18,7 +18,7 @@ static size_t id_width(const struct screen *s)
     return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8);
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     return s->board->meetings.n;
 }
@@ -39,13 +39,13 @@ static uint32_t task_at(const struct screen *s, size_t row)
     return row < m->n ? m->tasks[row] : UINT32_MAX;
 }
 
-static void head(const struct screen *s, struct canvas *c)
+static void draw_head(const struct screen *s, struct canvas *c)
 {
     const struct board_meetings *m = &s->board->meetings;
     canvas_line(c);
     if (!m->n) {
-        canvas_add(c, m->known ? "No task has changed anything that has not landed."
-                               : "Looking at what tasks have changed...");
+        canvas_add(c, m->known ? "No task has unlanded changes."
+                               : "Comparing the changes of the tasks...");
         return;
     }
     canvas_style(c, STYLE_DIM);
@@ -55,7 +55,7 @@ static void head(const struct screen *s, struct canvas *c)
         canvas_addf(c, "%3zu", i + 1);
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
     const struct board_meetings *m = &s->board->meetings;
     for (size_t i = from; i < from + n && i < m->n; i++) {
@@ -76,8 +76,8 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
     }
 }
 
-static void list(const struct screen *s, size_t row, enum board_meet meet, const char *words,
-                 struct buf *out)
+static void add_related_tasks(const struct screen *s, size_t row, enum board_meet meet,
+                              const char *words, struct buf *out)
 {
     const struct board_meetings *m = &s->board->meetings;
     bool first = true;
@@ -90,26 +90,26 @@ static void list(const struct screen *s, size_t row, enum board_meet meet, const
     }
 }
 
-/* Not all columns may fit on the screen. */
-static void say(const struct screen *s, struct buf *out)
+/* Names the tasks, because not all columns may fit on the screen. */
+static void describe_conflicts(const struct screen *s, struct buf *out)
 {
     size_t row = row_of(s, s->task);
     if (task_at(s, row) != s->task)
         return;
     if (s->board->meetings.base[row] == MEET_CONFLICT)
         buf_addstr(out, "conflicts with what has landed");
-    list(s, row, MEET_CONFLICT, "conflicts with ", out);
-    list(s, row, MEET_UNKNOWN, "same files as ", out);
-    list(s, row, MEET_TOGETHER, "merges with ", out);
+    add_related_tasks(s, row, MEET_CONFLICT, "conflicts with ", out);
+    add_related_tasks(s, row, MEET_UNKNOWN, "same files as ", out);
+    add_related_tasks(s, row, MEET_TOGETHER, "merges with ", out);
 }
 
 const struct screen_ops screen_conflicts = {
     .name = "conflicts",
     .keys = "X conflict  o merges  ? same files  . apart",
-    .rows = rows,
-    .draw = draw,
-    .head = head,
+    .rows = count_rows,
+    .draw = draw_rows,
+    .head = draw_head,
     .row_of = row_of,
     .task_at = task_at,
-    .say = say,
+    .say = describe_conflicts,
 };

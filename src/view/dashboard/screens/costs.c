@@ -1,14 +1,14 @@
 /*
- * What each task has used, the most first, and how much of the budgets is left.
+ * The costs of each task, highest first, and the state of the budgets.
  */
 #include "view/dashboard/screens/screen.h"
 
 #include "base/mem.h"
 #include "base/text/text.h"
 
-enum { BAR = 20 };
+enum { BAR_WIDTH = 20 };
 
-static int compare(const void *left, const void *right, void *ctx)
+static int compare_costs(const void *left, const void *right, void *ctx)
 {
     const struct board *board = ctx;
     uint32_t l = *(const uint32_t *)left, r = *(const uint32_t *)right;
@@ -20,24 +20,24 @@ static int compare(const void *left, const void *right, void *ctx)
     return (l > r) - (l < r);
 }
 
-/* Tasks as they are shown here; the array is the caller's. */
-static uint32_t *arrange(const struct screen *s)
+/* The tasks in the order shown; the caller frees the array. */
+static uint32_t *sort_by_cost(const struct screen *s)
 {
     uint32_t *list = mem_array(s->shown + 1, sizeof(*list));
     for (size_t i = 0; i < s->shown; i++)
         list[i] = s->order[i];
-    qsort_r(list, s->shown, sizeof(*list), compare, s->board);
+    qsort_r(list, s->shown, sizeof(*list), compare_costs, s->board);
     return list;
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     return s->shown;
 }
 
 static size_t row_of(const struct screen *s, uint32_t task)
 {
-    autofree uint32_t *list = arrange(s);
+    autofree uint32_t *list = sort_by_cost(s);
     size_t row = 0;
     while (row + 1 < s->shown && list[row] != task)
         row++;
@@ -46,7 +46,7 @@ static size_t row_of(const struct screen *s, uint32_t task)
 
 static uint32_t task_at(const struct screen *s, size_t row)
 {
-    autofree uint32_t *list = arrange(s);
+    autofree uint32_t *list = sort_by_cost(s);
     return row < s->shown ? list[row] : s->task;
 }
 
@@ -63,11 +63,11 @@ static void draw_budget(const char *what, double share, struct canvas *c)
 {
     canvas_line(c);
     canvas_addf(c, "%s ", what);
-    draw_share(share, BAR, c);
+    draw_share(share, BAR_WIDTH, c);
     canvas_addf(c, " %d%%", (int)(share * 100));
 }
 
-static void head(const struct screen *s, struct canvas *c)
+static void draw_head(const struct screen *s, struct canvas *c)
 {
     const struct board *b = s->board;
     autobuf struct buf text = BUF_INIT;
@@ -109,7 +109,7 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
         text_format_count(&tokens, t->tokens);
     canvas_right(c, cost.s, 8);
     canvas_right(c, tokens.s, 7);
-    size_t width = (size_t)(share > 0 ? share * BAR + 0.5 : 0);
+    size_t width = (size_t)(share > 0 ? share * BAR_WIDTH + 0.5 : 0);
     canvas_style(c, STYLE_BUSY);
     for (size_t i = 0; i < width; i++)
         canvas_add(c, "#");
@@ -120,9 +120,9 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
         canvas_mark(c);
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
-    autofree uint32_t *list = arrange(s);
+    autofree uint32_t *list = sort_by_cost(s);
     for (size_t i = from; i < from + n && i < s->shown; i++)
         draw_task(s, list[i], c);
 }
@@ -130,9 +130,9 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
 const struct screen_ops screen_costs = {
     .name = "costs",
     .keys = "enter open",
-    .rows = rows,
-    .draw = draw,
-    .head = head,
+    .rows = count_rows,
+    .draw = draw_rows,
+    .head = draw_head,
     .row_of = row_of,
     .task_at = task_at,
 };

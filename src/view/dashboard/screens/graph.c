@@ -1,6 +1,5 @@
 /*
- * What depends on what: the tasks by stages, each with arrows from those that it needs and to those
- * that need it.
+ * The dependency graph: the tasks by stages, with arrows from dependencies and to dependents.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -10,9 +9,8 @@
 
 enum { HEADING = UINT32_MAX };
 
-/* The rows: a heading, which is no task, and below it the tasks of that stage. The array is the
- * caller's. */
-static uint32_t *arrange(const struct screen *s, size_t *ret_n)
+/* The rows: a heading per stage, followed by its tasks. The caller frees the array. */
+static uint32_t *list_rows(const struct screen *s, size_t *ret_n)
 {
     const struct graph *g = s->board->graph;
     uint32_t *list = mem_array(g->n + g->stages + 1, sizeof(*list));
@@ -34,17 +32,17 @@ static uint32_t *arrange(const struct screen *s, size_t *ret_n)
     return list;
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     size_t n;
-    autofree uint32_t *list = arrange(s, &n);
+    autofree uint32_t *list = list_rows(s, &n);
     return n;
 }
 
 static size_t row_of(const struct screen *s, uint32_t task)
 {
     size_t n, row = 0;
-    autofree uint32_t *list = arrange(s, &n);
+    autofree uint32_t *list = list_rows(s, &n);
     while (row + 1 < n && list[row] != task)
         row++;
     return row;
@@ -53,7 +51,7 @@ static size_t row_of(const struct screen *s, uint32_t task)
 static uint32_t task_at(const struct screen *s, size_t row)
 {
     size_t n;
-    autofree uint32_t *list = arrange(s, &n);
+    autofree uint32_t *list = list_rows(s, &n);
     return row < n ? list[row] : HEADING;
 }
 
@@ -86,10 +84,10 @@ static void draw_task(const struct screen *s, uint32_t task, size_t width, struc
         canvas_mark(c);
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
     size_t all, stage = 0, width = screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8);
-    autofree uint32_t *list = arrange(s, &all);
+    autofree uint32_t *list = list_rows(s, &all);
     for (size_t i = 0; i < all && i < from + n; i++) {
         stage += list[i] == HEADING;
         if (i < from)
@@ -107,8 +105,8 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
 const struct screen_ops screen_graph = {
     .name = "graph",
     .keys = "enter open",
-    .rows = rows,
-    .draw = draw,
+    .rows = count_rows,
+    .draw = draw_rows,
     .row_of = row_of,
     .task_at = task_at,
 };

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum { FRAME_ROWS = 4 }; /* state, views, message, keys */
-enum { TYPED_MAX = 40, SAID_MAX = 4000 };
-enum { WIDE = 52 }; /* columns from which on the views have their names in full */
+enum { ANSWER_MAX = 40, MESSAGE_MAX = 4000 };
+enum { FULL_NAMES_WIDTH = 52 }; /* from this width on the names of the views are not shortened */
 
 static const struct screen_ops *const views[SCREEN_COUNT_] = {
     [SCREEN_TASKS] = &screen_tasks,       [SCREEN_GRAPH] = &screen_graph,
@@ -55,7 +55,7 @@ static void draw_counts(const struct board *b, struct canvas *c)
         size_t n;
         const char *word;
         enum style style;
-    } counts[] = {{busy, "under way", STYLE_BUSY},
+    } counts[] = {{busy, "running", STYLE_BUSY},
                   {b->count[TASK_FAILED], "failed", STYLE_BAD},
                   {b->count[TASK_CONFLICTED], "in conflict", STYLE_BAD},
                   {b->count[TASK_SKIPPED], "skipped", STYLE_WARN}};
@@ -97,10 +97,10 @@ static void draw_state(const struct screen *s, struct canvas *c)
     canvas_add(c, text.s);
 }
 
-/* All of them are to be seen on the narrowest screen as well. */
+/* Even the narrowest screen shows all views. */
 static void draw_views(const struct screen *s, struct canvas *c)
 {
-    bool narrow = s->columns < WIDE;
+    bool narrow = s->columns < FULL_NAMES_WIDTH;
     canvas_line(c);
     for (int i = 0; i < SCREEN_TASK; i++) {
         bool here = (enum screen_kind)i == s->kind;
@@ -110,7 +110,7 @@ static void draw_views(const struct screen *s, struct canvas *c)
     }
 }
 
-/* Of what is typed the end is to be seen, however long it is. */
+/* Shows the end of the typed text if it is too long. */
 static void draw_typed(const struct screen *s, struct canvas *c)
 {
     const char *text = s->typed.s;
@@ -133,13 +133,13 @@ static void draw_question(const struct screen *s, struct canvas *c)
         canvas_add(c, "Stop the run? (y/n) All work is saved.");
         break;
     case WISH_SKIP:
-        canvas_addf(c, "Skip %.24s? (y/n) What needs it goes with it.", id);
+        canvas_addf(c, "Skip %.24s and its dependents? (y/n)", id);
         break;
     case WISH_BUDGET:
         canvas_addf(c, "Budget ($5, 200ktokens): %s_", s->typed.s);
         break;
     case WISH_FRESH:
-        canvas_addf(c, "Begin %.24s anew? (y/n)", id);
+        canvas_addf(c, "Restart %.24s from scratch? (y/n)", id);
         break;
     case WISH_SAY:
         canvas_addf(c, "Say to %.16s: ", id);
@@ -156,13 +156,13 @@ static void draw_question(const struct screen *s, struct canvas *c)
     }
 }
 
-static const struct screen_ops *view(const struct screen *s)
+static const struct screen_ops *current_view(const struct screen *s)
 {
     return views[s->kind];
 }
 
-/* Where there is nothing else to say: limits, then why the task at the cursor is not under way. */
-static void draw_news(const struct screen *s, struct canvas *c)
+/* The message line in quiet times: usage limits, else why the task at the cursor is not running. */
+static void draw_status(const struct screen *s, struct canvas *c)
 {
     const struct board *b = s->board;
     autobuf struct buf text = BUF_INIT;
@@ -182,8 +182,8 @@ static void draw_news(const struct screen *s, struct canvas *c)
     }
     if (!s->shown)
         return;
-    if (view(s)->say)
-        view(s)->say(s, &text);
+    if (current_view(s)->say)
+        current_view(s)->say(s, &text);
     else
         board_why(b, s->task, s->now, &text);
     if (text.len)
@@ -198,10 +198,10 @@ static void draw_message(const struct screen *s, struct canvas *c)
     else if (*s->message)
         canvas_text(c, s->trouble ? STYLE_BAD : STYLE_GOOD, s->message);
     else
-        draw_news(s, c);
+        draw_status(s, c);
 }
 
-/* What can be done with the task at the cursor. */
+/* The keys that work on the task at the cursor. */
 static const char *task_keys(const struct screen *s)
 {
     const struct board_task *t = s->shown ? &s->board->tasks[s->task] : NULL;
@@ -223,28 +223,28 @@ static void draw_keys(const struct screen *s, struct canvas *c)
     canvas_addf(c, "? help  q quit  %s", views[s->kind]->keys);
     if (s->board->live)
         canvas_addf(c, "%s  p %s  +/- workers  b budget", task_keys(s),
-                    s->board->paused ? "go on" : "pause");
+                    s->board->paused ? "continue" : "pause");
 }
 
-/* None is wider than the narrowest screen. */
+/* No line is wider than the narrowest screen. */
 static const char *const help_lines[] = {
     "1-5 tab   the views",
     "up down   another task; also k and j",
     "pgup pgdn a page; home, end",
     "enter     one task; esc: back",
-    "tab       there: log, diff, events",
-    "n N       the next task, the one before",
-    "o         under way first, or as planned",
+    "tab       in a task: log, diff, events",
+    "n N       next task, previous task",
+    "o         running first, or as planned",
     "s         stop the task, save its work",
     "S         stop the run",
-    "x         skip it, and what needs it",
-    "r R       try it again; or begin anew",
-    "m         say something to its agent",
-    "p         begin no more; begin again",
-    "+ -       one agent more, one fewer",
+    "x         skip it and its dependents",
+    "r R       retry; restart from scratch",
+    "m         send a message to its agent",
+    "p         pause the run, continue it",
+    "+ -       one worker more, one fewer",
     "b         raise the run's budget",
     "! e       shell, $EDITOR in workspace",
-    "q d       leave; the run goes on",
+    "q d       leave; the run continues",
 };
 enum { HELP_LINES = ARRAY_LEN(help_lines) };
 
@@ -256,22 +256,22 @@ static void draw_help(const struct screen *s, size_t rows, struct canvas *c)
     }
 }
 
-/* Rows that are left for what scrolls. */
+/* The rows left for the part that scrolls. */
 static size_t body_rows(const struct screen *s)
 {
     autocanvas struct canvas head;
     canvas_init(&head, s->columns);
-    if (view(s)->head)
-        view(s)->head(s, &head);
+    if (current_view(s)->head)
+        current_view(s)->head(s, &head);
     size_t taken = FRAME_ROWS + head.lines.n;
     return s->rows > taken ? s->rows - taken : 1;
 }
 
 static void keep_in_view(struct screen *s, size_t n)
 {
-    size_t rows = view(s)->rows(s), most = rows > n ? rows - n : 0;
-    if (view(s)->row_of && s->shown) {
-        size_t row = view(s)->row_of(s, s->task);
+    size_t rows = current_view(s)->rows(s), most = rows > n ? rows - n : 0;
+    if (current_view(s)->row_of && s->shown) {
+        size_t row = current_view(s)->row_of(s, s->task);
         if (row < s->top)
             s->top = row;
         if (row >= s->top + n)
@@ -284,11 +284,11 @@ static void keep_in_view(struct screen *s, size_t n)
 
 static void draw_body(struct screen *s, struct canvas *c)
 {
-    if (view(s)->head)
-        view(s)->head(s, c);
+    if (current_view(s)->head)
+        current_view(s)->head(s, c);
     size_t n = body_rows(s);
     keep_in_view(s, n);
-    view(s)->draw(s, s->top, n, c);
+    current_view(s)->draw(s, s->top, n, c);
 }
 
 void screen_draw(struct screen *s, struct canvas *c)
@@ -300,7 +300,7 @@ void screen_draw(struct screen *s, struct canvas *c)
         draw_help(s, s->rows - FRAME_ROWS, c);
     else if (s->rows > FRAME_ROWS)
         draw_body(s, c);
-    while (s->rows > FRAME_ROWS && c->lines.n > s->rows - 2) { /* a head that is too long */
+    while (s->rows > FRAME_ROWS && c->lines.n > s->rows - 2) { /* the head was too long */
         struct canvas_line *l = &c->lines.v[--c->lines.n];
         buf_done(&l->text);
         vec_done(&l->spans);
@@ -313,7 +313,7 @@ void screen_draw(struct screen *s, struct canvas *c)
         draw_keys(s, c);
 }
 
-static void show(struct screen *s, enum screen_kind kind)
+static void show_view(struct screen *s, enum screen_kind kind)
 {
     s->kind = kind;
     s->top = 0;
@@ -325,13 +325,13 @@ static void open_task(struct screen *s)
     if (!s->shown || s->kind == SCREEN_TASK)
         return;
     s->back = s->kind;
-    show(s, SCREEN_TASK);
+    show_view(s, SCREEN_TASK);
 }
 
 static void close_task(struct screen *s)
 {
     if (s->kind == SCREEN_TASK)
-        show(s, s->back);
+        show_view(s, s->back);
 }
 
 static void next_part(struct screen *s)
@@ -346,24 +346,24 @@ static void next_view(struct screen *s)
     if (s->kind == SCREEN_TASK)
         next_part(s);
     else
-        show(s, (enum screen_kind)((s->kind + 1) % SCREEN_TASK));
+        show_view(s, (enum screen_kind)((s->kind + 1) % SCREEN_TASK));
 }
 
-/* So many rows on; a text is followed again when its end is reached. */
-static void scroll(struct screen *s, int64_t by)
+/* Scrolls a text; at its end we follow it again. */
+static void scroll_rows(struct screen *s, int64_t by)
 {
-    size_t n = body_rows(s), rows = view(s)->rows(s), most = rows > n ? rows - n : 0;
+    size_t n = body_rows(s), rows = current_view(s)->rows(s), most = rows > n ? rows - n : 0;
     int64_t to = (int64_t)s->top + by;
     s->top = to < 0 ? 0 : (size_t)to < most ? (size_t)to : most;
     s->follows = s->top == most;
 }
 
-/* The next row that is a task's. */
-static void move(struct screen *s, int64_t by)
+/* Moves the cursor to the next row that is a task. */
+static void move_cursor(struct screen *s, int64_t by)
 {
-    const struct screen_ops *v = view(s);
+    const struct screen_ops *v = current_view(s);
     if (!v->row_of) {
-        scroll(s, by);
+        scroll_rows(s, by);
         return;
     }
     int64_t rows = (int64_t)v->rows(s), row = (int64_t)v->row_of(s, s->task) + by;
@@ -378,7 +378,7 @@ static void move(struct screen *s, int64_t by)
     }
 }
 
-static void turn_to(struct screen *s, bool next)
+static void open_neighbour(struct screen *s, bool next)
 {
     size_t row = screen_row_of(s, s->task);
     if (next ? row + 1 < s->shown : row > 0)
@@ -387,13 +387,13 @@ static void turn_to(struct screen *s, bool next)
     s->follows = true;
 }
 
-static struct screen_wish wish(const struct screen *s, enum wish_kind kind, int by)
+static struct screen_wish make_wish(const struct screen *s, enum wish_kind kind, int by)
 {
     return (struct screen_wish){.kind = kind, .task = s->task, .by = by};
 }
 
-/* The last character, which may have several bytes. */
-static void erase(struct buf *typed)
+/* Erases the last character, which may have several bytes. */
+static void erase_character(struct buf *typed)
 {
     size_t len = typed->len;
     while (len && (typed->s[--len] & 0xc0) == 0x80)
@@ -401,27 +401,28 @@ static void erase(struct buf *typed)
     buf_cut(typed, len);
 }
 
-/* Characters come byte by byte. A text is not lost by a key that has no meaning for it. */
-static bool type(struct screen *s, int key)
+/* Appends a byte of a character to the answer. A key without a meaning here must not lose a
+ * message. */
+static bool append_typed(struct screen *s, int key)
 {
     bool say = s->asked.kind == WISH_SAY;
     if (key == KEY_ERASE_) {
-        erase(&s->typed);
+        erase_character(&s->typed);
         return true;
     }
     if (key < ' ' || key > (say ? 0xff : KEY_ERASE_))
         return say && (key == KEY_TAB_ || key >= KEY_UP_);
-    if (s->typed.len < (say ? SAID_MAX : TYPED_MAX))
+    if (s->typed.len < (say ? MESSAGE_MAX : ANSWER_MAX))
         buf_addch(&s->typed, (char)key);
     return true;
 }
 
-/* The answer to a question. */
-static struct screen_wish answer(struct screen *s, int key)
+/* Handles a key while a question is open. */
+static struct screen_wish handle_answer_key(struct screen *s, int key)
 {
     struct screen_wish asked = s->asked, none = {0};
     bool typed = asked.kind == WISH_BUDGET || asked.kind == WISH_SAY;
-    if (typed && type(s, key))
+    if (typed && append_typed(s, key))
         return none;
     s->asked = none;
     if (typed) {
@@ -431,56 +432,56 @@ static struct screen_wish answer(struct screen *s, int key)
     return key == 'y' || key == 'Y' ? asked : none;
 }
 
-static struct screen_wish ask(struct screen *s, enum wish_kind kind)
+static struct screen_wish ask_question(struct screen *s, enum wish_kind kind)
 {
     buf_cut(&s->typed, 0);
-    s->asked = wish(s, kind, 0);
+    s->asked = make_wish(s, kind, 0);
     return (struct screen_wish){0};
 }
 
-static struct screen_wish steer(struct screen *s, int key)
+static struct screen_wish handle_steering_key(struct screen *s, int key)
 {
     if (!s->board->live) {
-        screen_say(s, true, "the run is not going on: there is nothing to steer");
+        screen_say(s, true, "the run has ended: nothing to steer");
         return (struct screen_wish){0};
     }
     switch (key) {
     case 's':
-        return ask(s, WISH_STOP);
+        return ask_question(s, WISH_STOP);
     case 'S':
-        return ask(s, WISH_STOP_ALL);
+        return ask_question(s, WISH_STOP_ALL);
     case 'x':
-        return ask(s, WISH_SKIP);
+        return ask_question(s, WISH_SKIP);
     case 'b':
-        return ask(s, WISH_BUDGET);
+        return ask_question(s, WISH_BUDGET);
     case 'r':
-        return wish(s, WISH_RETRY, 0);
+        return make_wish(s, WISH_RETRY, 0);
     case 'R':
-        return ask(s, WISH_FRESH);
+        return ask_question(s, WISH_FRESH);
     case 'm':
-        return ask(s, WISH_SAY);
+        return ask_question(s, WISH_SAY);
     case 'p':
-        return wish(s, WISH_PAUSE, 0);
+        return make_wish(s, WISH_PAUSE, 0);
     default:
-        return wish(s, WISH_WORKERS, key == '-' ? -1 : 1);
+        return make_wish(s, WISH_WORKERS, key == '-' ? -1 : 1);
     }
 }
 
-static void go(struct screen *s, int key)
+static void handle_navigation_key(struct screen *s, int key)
 {
-    int64_t page = (int64_t)body_rows(s), all = (int64_t)view(s)->rows(s) + 1;
+    int64_t page = (int64_t)body_rows(s), all = (int64_t)current_view(s)->rows(s) + 1;
     if (key == KEY_UP_ || key == 'k')
-        move(s, -1);
+        move_cursor(s, -1);
     else if (key == KEY_DOWN_ || key == 'j')
-        move(s, 1);
+        move_cursor(s, 1);
     else if (key == KEY_PAGE_UP_)
-        move(s, -page);
+        move_cursor(s, -page);
     else if (key == KEY_PAGE_DOWN_ || key == ' ')
-        move(s, page);
+        move_cursor(s, page);
     else if (key == KEY_HOME_ || key == 'g')
-        move(s, -all);
+        move_cursor(s, -all);
     else if (key == KEY_END_ || key == 'G')
-        move(s, all);
+        move_cursor(s, all);
     else if (key == KEY_ENTER_ || key == KEY_RIGHT_)
         open_task(s);
     else if (key == KEY_ESCAPE_ || key == KEY_LEFT_ || key == KEY_ERASE_)
@@ -488,17 +489,17 @@ static void go(struct screen *s, int key)
     else if (key == KEY_TAB_)
         next_view(s);
     else if (key >= '1' && key < '1' + SCREEN_TASK)
-        show(s, (enum screen_kind)(key - '1'));
+        show_view(s, (enum screen_kind)(key - '1'));
     else if (key == 'n' || key == 'N')
-        turn_to(s, key == 'n');
+        open_neighbour(s, key == 'n');
     else if (key == 'o')
         s->sorted = !s->sorted, screen_arrange(s);
     else if (key == '?')
         s->help = true, s->help_top = 0;
 }
 
-/* On a small screen help has several pages. */
-static void read_on(struct screen *s, int key)
+/* On a small screen the help has several pages. */
+static void scroll_help(struct screen *s, int key)
 {
     size_t rows = s->rows > FRAME_ROWS ? s->rows - FRAME_ROWS : 1;
     size_t most = HELP_LINES > rows ? HELP_LINES - rows : 0;
@@ -515,17 +516,17 @@ struct screen_wish screen_key(struct screen *s, int key)
 {
     *s->message = '\0';
     if (s->asked.kind)
-        return answer(s, key);
+        return handle_answer_key(s, key);
     if (key == KEY_INTERRUPT_ || (!s->help && (key == 'q' || key == 'd')))
-        return wish(s, WISH_QUIT, 0);
+        return make_wish(s, WISH_QUIT, 0);
     if (s->help) {
-        read_on(s, key);
+        scroll_help(s, key);
         return (struct screen_wish){0};
     }
     if (key > 0 && key < KEY_ERASE_ && strchr("sSxbprRm+-", key) && s->shown)
-        return steer(s, key);
+        return handle_steering_key(s, key);
     if ((key == '!' || key == 'e') && s->shown)
-        return wish(s, key == '!' ? WISH_SHELL : WISH_EDITOR, 0);
-    go(s, key);
+        return make_wish(s, key == '!' ? WISH_SHELL : WISH_EDITOR, 0);
+    handle_navigation_key(s, key);
     return (struct screen_wish){0};
 }

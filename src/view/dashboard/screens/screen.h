@@ -1,7 +1,7 @@
 /*
- * struct screen: the dashboard, without the terminal. Keys go in; lines come out, and what a person
- * wants to be done. There is one file for each view (screen_NAME.c), with one table of what it can
- * do; this one has what they share: the frame, moving about, questions, help.
+ * struct screen: the dashboard without the terminal. It takes keys, draws lines, and returns
+ * requests of the user. Each view has its own file here, with a table of its operations. screen.c
+ * has the parts that all views share: the frame, scrolling, questions, help.
  */
 #ifndef VIEW_DASHBOARD_SCREENS_SCREEN_H
 #define VIEW_DASHBOARD_SCREENS_SCREEN_H
@@ -9,14 +9,14 @@
 #include "view/dashboard/board.h"
 #include "view/dashboard/canvas.h"
 
-/* Keys besides characters. */
+/* Keys that are not characters. */
 enum {
     KEY_ESCAPE_ = 0x1b,
     KEY_ENTER_ = '\n',
     KEY_TAB_ = '\t',
     KEY_ERASE_ = 0x7f,
     KEY_INTERRUPT_ = 0x03,
-    KEY_UP_ = 0x110000, /* behind all characters */
+    KEY_UP_ = 0x110000, /* above all characters */
     KEY_DOWN_,
     KEY_LEFT_,
     KEY_RIGHT_,
@@ -36,20 +36,20 @@ enum screen_kind {
     SCREEN_COUNT_,
 };
 
-/* What the view of one task shows below its facts. */
+/* The part of a task that its view shows below the facts. */
 enum screen_part { PART_LOG, PART_DIFF, PART_EVENTS, PART_COUNT_ };
 
-/* What is to be done, by whoever has the terminal. */
+/* Requests of the user, to be carried out by the owner of the terminal. */
 enum wish_kind {
     WISH_NONE,
     WISH_STOP,     /* the task */
     WISH_STOP_ALL, /* the run */
     WISH_SKIP,
-    WISH_PAUSE, /* or go on */
+    WISH_PAUSE, /* or continue */
     WISH_WORKERS,
     WISH_BUDGET,
     WISH_RETRY,
-    WISH_FRESH, /* likewise, from its beginning */
+    WISH_FRESH, /* retry from scratch */
     WISH_SAY,
     WISH_SHELL,
     WISH_EDITOR,
@@ -59,51 +59,52 @@ enum wish_kind {
 struct screen_wish {
     enum wish_kind kind;
     uint32_t task;
-    int by;           /* workers */
-    const char *text; /* what was typed: an amount, something to say; lives until the next key */
+    int by; /* change of the number of workers */
+    const char
+        *text; /* the text that the user typed (an amount, a message); valid until the next key */
 };
 
-/* Lines that are not of the board: a log, a diff. */
+/* Lines that do not come from the board: a log or a diff. */
 struct screen_text {
     VEC(char *) lines;
     bool loading;
 };
 void screen_text_clear(struct screen_text *t);
-void screen_text_add(struct screen_text *t, const char *s, size_t len); /* all its lines */
+void screen_text_add(struct screen_text *t, const char *s, size_t len); /* splits s into lines */
 
 struct screen {
     struct board *board;
-    enum screen_kind kind, back; /* back: where the view of a task was opened from */
+    enum screen_kind kind, back; /* back: the view from which the task was opened */
     enum screen_part part;
-    size_t columns, rows; /* of the terminal */
+    size_t columns, rows; /* size of the terminal */
     int64_t now;          /* ms since 1970 */
-    uint32_t task;        /* that the cursor is on */
-    size_t top;           /* first row that is shown */
-    bool follows;         /* the end of a text is shown, also as that grows */
-    bool sorted;          /* what is under way comes first */
+    uint32_t task;        /* the task at the cursor */
+    size_t top;           /* first visible row */
+    bool follows;         /* stay at the end of a growing text */
+    bool sorted;          /* running tasks first */
     bool help;
     size_t help_top;
-    struct screen_text text;  /* of the log or diff of `task` */
-    struct screen_wish asked; /* a question is open */
-    struct buf typed;         /* as the answer to it */
-    char message[256];        /* what there is to say, until the next key */
-    bool trouble;             /* that is something that went wrong */
-    uint32_t *order;          /* tasks as they are shown */
-    size_t shown;             /* how many */
+    struct screen_text text;  /* the log or diff of `task` */
+    struct screen_wish asked; /* waiting for the answer to this question */
+    struct buf typed;         /* the answer so far */
+    char message[256];        /* shown until the next key */
+    bool trouble;             /* the message reports an error */
+    uint32_t *order;          /* the tasks in the order shown */
+    size_t shown;             /* number of tasks in `order` */
 };
 
 struct screen_ops {
     const char *name;
-    const char *keys; /* what can be typed here, besides what can be everywhere */
-    size_t (*rows)(const struct screen *s); /* how many there are */
-    /* Draws rows [from, from + n), fewer where there are no more. */
+    const char *keys;                       /* help for this view's own keys */
+    size_t (*rows)(const struct screen *s); /* number of rows */
+    /* Draws rows [from, from + n), or fewer if there are no more. */
     void (*draw)(const struct screen *s, size_t from, size_t n, struct canvas *c);
-    /* Lines above them that stay. */
+    /* Draws fixed lines above the rows. */
     void (*head)(const struct screen *s, struct canvas *c);
-    /* The row of a task, where rows are tasks; NULL: they are lines of a text. */
+    /* The row of a task; NULL if the rows are lines of text. */
     size_t (*row_of)(const struct screen *s, uint32_t task);
     uint32_t (*task_at)(const struct screen *s, size_t row);
-    /* What there is to say of the task at the cursor; NULL: why it is not under way. */
+    /* A status line for the task at the cursor; NULL: board_why(). */
     void (*say)(const struct screen *s, struct buf *out);
 };
 
@@ -113,28 +114,28 @@ extern const struct screen_ops screen_tasks, screen_graph, screen_timeline, scre
 void screen_init(struct screen *s, struct board *b);
 void screen_done(struct screen *s);
 
-/* The terminal's size and the time, before anything else. */
+/* Call this first: sets the size of the terminal. */
 void screen_size(struct screen *s, size_t columns, size_t rows);
 
-/* Something has changed that decides which tasks are shown, and in which order. */
+/* Call this when something has changed that decides which tasks are shown, or their order. */
 void screen_arrange(struct screen *s);
 
-/* What a key does; the wish is for the caller, where there is one. */
+/* Handles a key. The caller carries out the returned request. */
 struct screen_wish screen_key(struct screen *s, int key);
 
-/* What there is to say about a wish. */
+/* Shows the result of a request. */
 void screen_say(struct screen *s, bool trouble, const char *text);
 
-/* Exactly as many lines as the terminal has rows, or fewer. */
+/* Draws as many lines as the terminal has rows, or fewer. */
 void screen_draw(struct screen *s, struct canvas *c);
 
-/* For the views. */
-const char *screen_state(const struct board_task *t); /* in one word */
+/* Helpers for the views. */
+const char *screen_state(const struct board_task *t); /* as one word */
 enum style screen_style(const struct board_task *t);
 void screen_time(struct buf *out, int64_t ms); /* in whole seconds: "0s", "1m 5s" */
-int64_t screen_spent(const struct screen *s, const struct board_task *t); /* ms; -1: not begun */
+int64_t screen_spent(const struct screen *s, const struct board_task *t); /* ms; -1: not started */
 size_t screen_id_width(const struct screen *s, size_t most);
-size_t screen_row_of(const struct screen *s, uint32_t task); /* where rows are s->order */
+size_t screen_row_of(const struct screen *s, uint32_t task); /* for views whose rows are s->order */
 uint32_t screen_task_at(const struct screen *s, size_t row);
 
 #endif

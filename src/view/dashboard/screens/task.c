@@ -1,5 +1,5 @@
 /*
- * One task: its facts, and below them its log, what it has changed, or what happened to it.
+ * The view of one task: its facts, and below them its log, its changes or its events.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -31,7 +31,7 @@ static void add_facts(const struct screen *s, const struct board_task *t, struct
         buf_addf(out, "  %s", t->branch);
 }
 
-static void head(const struct screen *s, struct canvas *c)
+static void draw_head(const struct screen *s, struct canvas *c)
 {
     const struct board_task *t = &s->board->tasks[s->task];
     const char *title = s->board->plan->tasks[s->task].title;
@@ -56,7 +56,7 @@ static void head(const struct screen *s, struct canvas *c)
                                                             : "scrolled");
 }
 
-/* The place of the n-th note of the task, or how many there are. */
+/* Finds the n-th note of the task; returns the number of its notes. */
 static size_t find_note(const struct screen *s, size_t n, const char **ret)
 {
     size_t seen = 0;
@@ -71,7 +71,7 @@ static size_t find_note(const struct screen *s, size_t n, const char **ret)
     return seen;
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     return s->part == PART_EVENTS ? find_note(s, 0, NULL) : s->text.lines.n;
 }
@@ -106,7 +106,7 @@ static void draw_events(const struct screen *s, size_t from, size_t n, struct ca
     }
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
     if (s->part == PART_EVENTS) {
         draw_events(s, from, n, c);
@@ -121,7 +121,7 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
 const struct screen_ops screen_task = {
     .name = "task",
     .keys = "esc back  tab log/diff/events  n/N next",
-    .rows = rows,
-    .draw = draw,
-    .head = head,
+    .rows = count_rows,
+    .draw = draw_rows,
+    .head = draw_head,
 };

@@ -1,5 +1,5 @@
 /*
- * All tasks, one on each line: what it does, for how long, at what cost.
+ * The view of all tasks, one per line: activity, time, cost.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Columns, from the most important on; one that has no room is left out with all behind it. */
+/* Columns by importance. If one has no room, it is left out with all that follow. */
 enum column {
     COLUMN_TIME,
     COLUMN_COST,
@@ -20,7 +20,7 @@ enum column {
 
 static const struct {
     const char *name;
-    size_t width, from; /* from: the screen's columns from which on it is shown */
+    size_t width, from; /* from: the width of the screen from which on it is shown */
 } columns[COLUMN_COUNT_] = {
     [COLUMN_TIME] = {"TIME", 7, 36},     [COLUMN_COST] = {"COST", 7, 64},
     [COLUMN_TOKENS] = {"TOKENS", 6, 76}, [COLUMN_FILES] = {"FILES", 5, 84},
@@ -34,12 +34,12 @@ static size_t id_width(const struct screen *s)
     return screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8);
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     return s->shown;
 }
 
-static void head(const struct screen *s, struct canvas *c)
+static void draw_head(const struct screen *s, struct canvas *c)
 {
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
@@ -81,7 +81,7 @@ static void add_value(const struct screen *s, const struct board_task *t, size_t
     }
 }
 
-/* A time behind what an agent does is shown whole. */
+/* The activity; a time at its end is never cut off. */
 static void add_doing(const struct activity *d, int64_t now, const struct canvas *c,
                       struct buf *out)
 {
@@ -117,7 +117,7 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
         canvas_mark(c);
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
     for (size_t i = from; i < from + n && i < s->shown; i++)
         draw_task(s, s->order[i], c);
@@ -126,9 +126,9 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
 const struct screen_ops screen_tasks = {
     .name = "tasks",
     .keys = "enter open",
-    .rows = rows,
-    .draw = draw,
-    .head = head,
+    .rows = count_rows,
+    .draw = draw_rows,
+    .head = draw_head,
     .row_of = screen_row_of,
     .task_at = screen_task_at,
 };

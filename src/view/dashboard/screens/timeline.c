@@ -1,5 +1,5 @@
 /*
- * When each task was what: a bar for each on one scale, from the beginning of the run until now.
+ * The timeline: a bar per task on a common scale, from the start of the run until now.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -16,21 +16,21 @@ static size_t bar_width(const struct screen *s)
     return s->columns > label + 4 ? s->columns - label : 4;
 }
 
-static int64_t end_of(const struct screen *s)
+static int64_t end_of_scale(const struct screen *s)
 {
     const struct board *b = s->board;
     int64_t end = b->finished ? b->finished : s->now;
     return end > b->started ? end : b->started + 1;
 }
 
-static size_t rows(const struct screen *s)
+static size_t count_rows(const struct screen *s)
 {
     return s->shown;
 }
 
-static void head(const struct screen *s, struct canvas *c)
+static void draw_head(const struct screen *s, struct canvas *c)
 {
-    int64_t all = end_of(s) - s->board->started;
+    int64_t all = end_of_scale(s) - s->board->started;
     size_t label = label_width(s), width = bar_width(s);
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
@@ -54,10 +54,10 @@ static const struct {
     [TASK_VERIFYING] = {'v', STYLE_GOOD}, [TASK_LANDING] = {'=', STYLE_GOOD},
 };
 
-/* The cell in which a point in time is. */
-static size_t cell(const struct screen *s, int64_t time, size_t width)
+/* The cell of a point in time. */
+static size_t cell_of_time(const struct screen *s, int64_t time, size_t width)
 {
-    int64_t start = s->board->started, all = end_of(s) - start;
+    int64_t start = s->board->started, all = end_of_scale(s) - start;
     int64_t at = (time - start) * (int64_t)width / all;
     return at < 0 ? 0 : (size_t)at < width ? (size_t)at : width - 1;
 }
@@ -68,13 +68,14 @@ static void draw_bar(const struct screen *s, const struct board_task *t, struct 
     for (size_t i = 0; i < t->spans.n; i++) {
         const struct board_span *span = &t->spans.v[i];
         int64_t open = s->board->finished ? s->board->finished : s->now;
-        size_t a = cell(s, span->from, width), z = cell(s, span->to ? span->to : open, width);
+        size_t a = cell_of_time(s, span->from, width),
+               z = cell_of_time(s, span->to ? span->to : open, width);
         char mark[2] = {marks[span->state].mark ? marks[span->state].mark : '#', '\0'};
         bool last = i + 1 == t->spans.n;
         canvas_to(c, from + a);
         canvas_style(c, marks[span->state].style);
         for (size_t at = a; at < z || (at == z && last); at++) {
-            if (canvas_width(c) == from + at) /* what was there first stays */
+            if (canvas_width(c) == from + at) /* the earlier span stays */
                 canvas_add(c, mark);
         }
         canvas_style(c, STYLE_PLAIN);
@@ -83,7 +84,7 @@ static void draw_bar(const struct screen *s, const struct board_task *t, struct 
         canvas_text(c, screen_style(t), t->state < TASK_FAILED ? "+" : "x");
 }
 
-static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
     for (size_t i = from; i < from + n && i < s->shown; i++) {
         const struct board_task *t = &s->board->tasks[s->order[i]];
@@ -99,9 +100,9 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
 const struct screen_ops screen_timeline = {
     .name = "timeline",
     .keys = "-preparing #running =landing .waiting",
-    .rows = rows,
-    .draw = draw,
-    .head = head,
+    .rows = count_rows,
+    .draw = draw_rows,
+    .head = draw_head,
     .row_of = screen_row_of,
     .task_at = screen_task_at,
 };
