@@ -37,8 +37,7 @@ void activity_take_question(struct activity *d, const struct node *data)
     d->asks = true;
 }
 
-/* In whole seconds, so that the screen stays quiet. */
-/* How long already, or in what time. */
+/* The time that it has lasted, or until it happens. */
 static void add_when(const struct activity *d, int64_t now, struct buf *out)
 {
     if (d->since) {
@@ -50,7 +49,7 @@ static void add_when(const struct activity *d, int64_t now, struct buf *out)
     }
 }
 
-/* Cut to that width. */
+/* Cuts the text to `room` columns. */
 static void add_action(const char *action, size_t room, struct buf *out)
 {
     autobuf struct buf safe = BUF_INIT;

@@ -37,8 +37,8 @@ static void add_list(struct buf *out, const struct event *ev, const char *key)
     }
 }
 
-/* A tool that works is told of again after a minute, but not that it has ended. */
-static bool say_action(struct buf *out, const struct event *ev)
+/* Shows a running tool again after a minute, but not its end. */
+static bool add_action(struct buf *out, const struct event *ev)
 {
     enum { LONG_MS = 60000 };
     const struct node *tool = node_get(ev->data, "tool");
@@ -51,7 +51,7 @@ static bool say_action(struct buf *out, const struct event *ev)
     return true;
 }
 
-static void say_exit(struct buf *out, const struct event *ev)
+static void add_exit(struct buf *out, const struct event *ev)
 {
     int64_t signal = node_new_int(ev->data, "signal", 0);
     if (signal)
@@ -64,17 +64,17 @@ static void say_exit(struct buf *out, const struct event *ev)
     if (denials)
         buf_addf(out, "; %lld tool%s denied", (long long)denials, denials == 1 ? "" : "s");
     if (denials)
-        add_field(out, ev, "denied", ", at last ");
+        add_field(out, ev, "denied", ", last: ");
 }
 
-static void say_swept(struct buf *out, const struct event *ev)
+static void add_left_processes(struct buf *out, const struct event *ev)
 {
     int64_t count = node_new_int(ev->data, "count", 0);
     buf_addf(out, "%lld process%s left behind", (long long)count, count == 1 ? "" : "es");
     add_list(out, ev, "processes");
 }
 
-static void say_retry(struct buf *out, const struct event *ev, const char *what)
+static void add_retry(struct buf *out, const struct event *ev, const char *what)
 {
     buf_addstr(out, what);
     text_format_duration(out, node_new_int(ev->data, "delay_ms", 0));
@@ -82,7 +82,7 @@ static void say_retry(struct buf *out, const struct event *ev, const char *what)
     add_field(out, ev, "reason", ": ");
 }
 
-static void say_change(struct buf *out, const struct event *ev)
+static void add_change(struct buf *out, const struct event *ev)
 {
     if (!state_change_text_is_change(ev->data)) {
         add_field(out, ev, "error", "");
@@ -95,8 +95,8 @@ static void say_change(struct buf *out, const struct event *ev)
     state_change_text(ev->data, out);
 }
 
-/* Files that were too much to be saved. */
-static void say_left(struct buf *out, const struct event *ev, bool follows)
+/* Files that were too large to save. */
+static void add_unsaved_files(struct buf *out, const struct event *ev, bool follows)
 {
     int64_t left = node_new_int(ev->data, "left_count", 0);
     if (!left)
@@ -105,10 +105,10 @@ static void say_left(struct buf *out, const struct event *ev, bool follows)
              left == 1 ? "" : "s");
     text_format_bytes(out, node_new_int(ev->data, "left_bytes", 0));
     add_list(out, ev, "left");
-    add_field(out, ev, "workspace", ": they stay in ");
+    add_field(out, ev, "workspace", ": they remain in ");
 }
 
-static void say_salvage(struct buf *out, const struct event *ev)
+static void add_salvage(struct buf *out, const struct event *ev)
 {
     int64_t dropped = node_new_int(ev->data, "dropped_count", 0);
     add_field(out, ev, "ref", "work saved as ");
@@ -117,14 +117,14 @@ static void say_salvage(struct buf *out, const struct event *ev)
                  (long long)dropped);
     if (dropped)
         add_list(out, ev, "dropped");
-    say_left(out, ev, node_get(ev->data, "ref") || dropped);
+    add_unsaved_files(out, ev, node_get(ev->data, "ref") || dropped);
 }
 
-/* `kept`: the ref that has the commit as long as the base has not. */
-static void say_landed(struct buf *out, const struct event *ev)
+/* `kept`: the ref with the commit while the base branch does not have it. */
+static void add_landed(struct buf *out, const struct event *ev)
 {
     bool unchanged = node_get(ev->data, "unchanged");
-    add_commit(out, ev, unchanged ? "changed nothing more: it has landed as " : "landed as ");
+    add_commit(out, ev, unchanged ? "no further changes: landed as " : "landed as ");
     if (!node_get(ev->data, "kept")) {
         add_field(out, ev, "base", " on ");
         return;
@@ -133,7 +133,7 @@ static void say_landed(struct buf *out, const struct event *ev)
     add_field(out, ev, "base", ", not yet on ");
 }
 
-static void say_failed(struct buf *out, const struct event *ev)
+static void add_failure(struct buf *out, const struct event *ev)
 {
     const char *class = node_new_string(ev->data, "class", "");
     bool stopped = strcmp(class, failure_names[FAILURE_STOPPED]) == 0;
@@ -141,8 +141,8 @@ static void say_failed(struct buf *out, const struct event *ev)
     add_field(out, ev, "reason", ": ");
 }
 
-/* What to say of an event; false: nothing. */
-static bool say(struct buf *out, const struct event *ev)
+/* Appends the text of an event; false: nothing to print. */
+static bool add_event_text(struct buf *out, const struct event *ev)
 {
     switch (ev->kind) {
     case EV_TASK_STARTED:
@@ -150,15 +150,15 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "engine", " ");
         return true;
     case EV_TASK_ACTION:
-        return say_action(out, ev);
+        return add_action(out, ev);
     case EV_TASK_WAITING:
         add_field(out, ev, "question", "waits for a person: ");
         return true;
     case EV_TASK_EXITED:
-        say_exit(out, ev);
+        add_exit(out, ev);
         return true;
     case EV_TASK_SWEPT:
-        say_swept(out, ev);
+        add_left_processes(out, ev);
         return true;
     case EV_TASK_COMMITTED:
         add_commit(out, ev, "committed ");
@@ -168,7 +168,7 @@ static bool say(struct buf *out, const struct event *ev)
         buf_addstr(out, "verified");
         return true;
     case EV_TASK_LANDED:
-        say_landed(out, ev);
+        add_landed(out, ev);
         return true;
     case EV_TASK_DONE:
         buf_addstr(out, "done");
@@ -177,44 +177,44 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "files", "conflict: ");
         return true;
     case EV_TASK_FAILED:
-        say_failed(out, ev);
+        add_failure(out, ev);
         return true;
     case EV_TASK_SKIPPED:
         add_field(out, ev, "reason", "skipped: ");
         return true;
     case EV_TASK_UNSKIPPED:
-        buf_addstr(out, "is not skipped any more");
+        buf_addstr(out, "no longer skipped");
         return true;
     case EV_TASK_SAID:
-        add_field(out, ev, "text", "its agent is to be told: ");
+        add_field(out, ev, "text", "message for its agent: ");
         return true;
     case EV_TASK_RETRIED:
         if (node_get(ev->data, "fresh")) {
-            buf_addstr(out, "begins again: a person wants that");
+            buf_addstr(out, "restarted from scratch on request");
         } else if (node_get(ev->data, "session")) {
-            add_field(out, ev, "class", "goes back to its agent: ");
+            add_field(out, ev, "class", "sent back to the agent: ");
             add_field(out, ev, "reason", ": ");
         } else {
-            say_retry(out, ev,
-                      node_get(ev->data, "fallback") ? "goes by its fallback in " : "retry in ");
+            add_retry(out, ev,
+                      node_get(ev->data, "fallback") ? "retry with the fallback in " : "retry in ");
         }
         return true;
     case EV_TASK_CONTINUED:
-        add_field(out, ev, "text", "its agent goes on: ");
+        add_field(out, ev, "text", "agent resumed: ");
         return true;
     case EV_TASK_PARKED:
-        say_retry(out, ev, "parked, goes on in ");
+        add_retry(out, ev, "parked, resumes in ");
         return true;
     case EV_TASK_SALVAGED:
-        say_salvage(out, ev);
-        add_field(out, ev, "error", "work could not be saved, its workspace stays: ");
+        add_salvage(out, ev);
+        add_field(out, ev, "error", "cannot save its work, the workspace stays: ");
         return true;
     case EV_SCOPE_VIOLATED:
         buf_addstr(out, "changed paths that it does not own");
         add_list(out, ev, "paths");
         return true;
     case EV_GIT_STATE_CHANGED:
-        say_change(out, ev);
+        add_change(out, ev);
         return true;
     case EV_LIMIT_OPENED:
         limit_text_data(ev->data, ev->time, out);
@@ -225,7 +225,7 @@ static bool say(struct buf *out, const struct event *ev)
         buf_addstr(out, ": limit is over");
         return true;
     case EV_NOTIFY_FAILED:
-        buf_addstr(out, "warning: nobody was told");
+        buf_addstr(out, "warning: notification failed");
         add_field(out, ev, "to", " by ");
         add_field(out, ev, "reason", ": ");
         return true;
@@ -233,25 +233,24 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "text", "most of the budget is used: ");
         return true;
     case EV_BUDGET_EXCEEDED:
-        add_field(out, ev, "text", "the budget is used up: ");
+        add_field(out, ev, "text", "budget exceeded: ");
         return true;
     case EV_BUDGET_RAISED:
-        buf_addstr(out, "the budget is raised");
+        buf_addstr(out, "budget raised");
         return true;
     case EV_RUN_PAUSED:
-        buf_addstr(out, "paused: nothing more is begun");
+        buf_addstr(out, "paused: no more tasks start");
         return true;
     case EV_RUN_WORKERS:
-        buf_addf(out, "%lld agents at work at the same time",
-                 (long long)node_new_int(ev->data, "workers", 0));
+        buf_addf(out, "workers: %lld", (long long)node_new_int(ev->data, "workers", 0));
         return true;
     case EV_TASK_STOPPING:
-        buf_addstr(out, "is asked to stop");
+        buf_addstr(out, "stopping on request");
         return true;
     case EV_RUN_RESUMED:
-        if (node_get(ev->data, "steps")) /* of a run that is gone on with: that is told elsewhere */
+        if (node_get(ev->data, "steps")) /* a resumed process; the command prints it */
             break;
-        buf_addstr(out, "goes on: tasks are begun again");
+        buf_addstr(out, "continued: tasks start again");
         return true;
     case EV_RUN_STARTED:
     case EV_RUN_FINISHED:
@@ -271,7 +270,7 @@ static bool say(struct buf *out, const struct event *ev)
     return false;
 }
 
-static bool went_wrong(enum event_kind kind)
+static bool is_problem(enum event_kind kind)
 {
     return kind == EV_TASK_FAILED || kind == EV_TASK_CONFLICTED || kind == EV_TASK_SKIPPED ||
            kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED || kind == EV_NOTIFY_FAILED ||
@@ -282,11 +281,11 @@ void event_line(const struct event *ev, int64_t run_started, bool quiet, struct 
 {
     size_t start = out->len;
     int64_t s = (ev->time - run_started) / 1000;
-    if (quiet && !went_wrong(ev->kind))
+    if (quiet && !is_problem(ev->kind))
         return;
     buf_addf(out, "%02lld:%02lld:%02lld  %-12s  ", (long long)(s / 3600), (long long)(s / 60 % 60),
              (long long)(s % 60), ev->task ? ev->task : "");
-    if (say(out, ev))
+    if (add_event_text(out, ev))
         buf_addch(out, '\n');
     else
         buf_cut(out, start);

@@ -1,5 +1,5 @@
 /*
- * A run as plain lines: time, task, what happened. For logs, pipes and CI.
+ * A run as plain lines: time, task, event. For logs, pipes and CI.
  */
 #ifndef VIEW_EVENT_LINES_H
 #define VIEW_EVENT_LINES_H
@@ -10,8 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Appends the line for an event, or nothing where it is not worth one. quiet: only what went wrong.
- */
+/* Appends the line of an event, or nothing if it is not important. quiet: problems only. */
 void event_line(const struct event *ev, int64_t run_started, bool quiet, struct buf *out);
 
 #endif

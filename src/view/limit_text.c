@@ -14,7 +14,7 @@ void limits_shown_done(struct limits_shown *l)
     vec_done(&l->list);
 }
 
-static struct limit_shown shown(const struct node *data, int64_t time)
+static struct limit_shown parse_limit(const struct node *data, int64_t time)
 {
     struct limit_shown s = {.lane = node_new_int(data, "lane", 0),
                             .until = time + node_new_int(data, "delay_ms", 0)};
@@ -36,10 +36,10 @@ void limits_closed(struct limits_shown *l, const struct node *data)
 void limits_opened(struct limits_shown *l, const struct node *data, int64_t time)
 {
     limits_closed(l, data);
-    vec_push(&l->list, shown(data, time));
+    vec_push(&l->list, parse_limit(data, time));
 }
 
-/* As the clock on the wall has it. */
+/* Local time. */
 static void add_clock(struct buf *out, int64_t until, int64_t now)
 {
     char text[32] = "";
@@ -50,8 +50,8 @@ static void add_clock(struct buf *out, int64_t until, int64_t now)
     buf_addstr(out, text);
 }
 
-/* In whole seconds, so that the screen stays quiet. */
-static void add_left(struct buf *out, int64_t ms)
+/* In whole seconds, because it is redrawn every second. */
+static void add_time_left(struct buf *out, int64_t ms)
 {
     if (ms <= 0)
         buf_addstr(out, "0s");
@@ -65,13 +65,13 @@ void limit_text(const struct limit_shown *limit, size_t parked, int64_t now, str
     buf_addstr(out, ": limit until ");
     add_clock(out, limit->until, now);
     buf_addstr(out, ", ");
-    add_left(out, limit->until - now);
+    add_time_left(out, limit->until - now);
     if (parked)
         buf_addf(out, "; %zu task%s parked", parked, parked == 1 ? "" : "s");
 }
 
 void limit_text_data(const struct node *data, int64_t time, struct buf *out)
 {
-    struct limit_shown s = shown(data, time);
+    struct limit_shown s = parse_limit(data, time);
     limit_text(&s, 0, time, out);
 }

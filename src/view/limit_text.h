@@ -1,5 +1,5 @@
 /*
- * Usage limits as they are shown: which engines wait, until when, and how many tasks for that.
+ * Usage limits as text: the limited engine, the end of the limit, and the number of waiting tasks.
  */
 #ifndef VIEW_LIMIT_TEXT_H
 #define VIEW_LIMIT_TEXT_H
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 struct limit_shown {
-    int64_t lane;    /* two accounts of one engine are two */
-    int64_t until;   /* when it is tried again; ms since 1970 */
-    char engine[16]; /* its word */
+    int64_t lane;    /* each account of an engine has its own lane */
+    int64_t until;   /* the time of the next try; ms since 1970 */
+    char engine[16]; /* its name */
 };
 
 struct limits_shown {
@@ -21,11 +21,11 @@ struct limits_shown {
 };
 void limits_shown_done(struct limits_shown *l);
 
-/* Takes the data of limit.opened and limit.closed, and the time of the former. */
+/* They take the data of limit.opened and limit.closed, and the time of the former. */
 void limits_opened(struct limits_shown *l, const struct node *data, int64_t time);
 void limits_closed(struct limits_shown *l, const struct node *data);
 
-/* "claude: limit until 15:00, 12m; 3 tasks parked", with a date where it is not within a day. */
+/* "claude: limit until 15:00, 12m; 3 tasks parked", with a date if it is more than a day away. */
 void limit_text(const struct limit_shown *limit, size_t parked, int64_t now, struct buf *out);
 
 /* "claude: limit until 15:00, 12m" */

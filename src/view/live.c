@@ -4,6 +4,7 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "view/event_lines.h"
+#include "view/redraw.h"
 
 #include <string.h>
 
@@ -87,8 +88,8 @@ static void set_state(struct live *l, uint32_t task, enum task_state state)
 
 void live_state(struct live *l, uint32_t task, enum task_state state)
 {
-    bool under_way = l->tasks[task].state > TASK_READY && !is_over(l->tasks[task].state);
-    if (under_way && state > TASK_READY && !is_over(state))
+    bool running = l->tasks[task].state > TASK_READY && !is_over(l->tasks[task].state);
+    if (running && state > TASK_READY && !is_over(state))
         set_state(l, task, state);
 }
 
@@ -98,7 +99,7 @@ void live_recall(struct live *l, uint32_t task, enum task_state state)
         set_state(l, task, state);
 }
 
-static void take_begin(struct live *l, uint32_t task, const struct event *ev)
+static void apply_preparing(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     activity_set(&lt->doing, NULL);
@@ -111,25 +112,25 @@ static void take_begin(struct live *l, uint32_t task, const struct event *ev)
     set_state(l, task, TASK_PREPARING);
 }
 
-/* An attempt in the workspace of the last one is not prepared. */
-static void take_start(struct live *l, uint32_t task, const struct event *ev)
+/* An attempt that reuses the workspace skips "preparing". */
+static void apply_started(struct live *l, uint32_t task, const struct event *ev)
 {
     if (l->tasks[task].attempt != ev->attempt)
-        take_begin(l, task, ev);
+        apply_preparing(l, task, ev);
     set_state(l, task, TASK_RUNNING);
 }
 
-static void take_action(struct live *l, uint32_t task, const struct event *ev)
+static void apply_action(struct live *l, uint32_t task, const struct event *ev)
 {
     activity_take_action(&l->tasks[task].doing, ev->data, ev->time);
 }
 
-static void take_question(struct live *l, uint32_t task, const struct event *ev)
+static void apply_question(struct live *l, uint32_t task, const struct event *ev)
 {
     activity_take_question(&l->tasks[task].doing, ev->data);
 }
 
-static void take_usage(struct live *l, uint32_t task, const struct event *ev)
+static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     const struct node *usd = node_get(ev->data, "usd");
@@ -143,20 +144,20 @@ static void take_usage(struct live *l, uint32_t task, const struct event *ev)
     }
 }
 
-static void take_exit(struct live *l, uint32_t task, const struct event *ev)
+static void apply_exited(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     activity_set(&l->tasks[task].doing, NULL);
     set_state(l, task, TASK_COMMITTING);
 }
 
-static void take_landing(struct live *l, uint32_t task, const struct event *ev)
+static void apply_landing(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_LANDING);
 }
 
-static void take_retry(struct live *l, uint32_t task, const struct event *ev)
+static void apply_retried(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     autobuf struct buf why = BUF_INIT;
@@ -167,43 +168,43 @@ static void take_retry(struct live *l, uint32_t task, const struct event *ev)
     set_state(l, task, TASK_WAITING);
 }
 
-static void take_parked(struct live *l, uint32_t task, const struct event *ev)
+static void apply_parked(struct live *l, uint32_t task, const struct event *ev)
 {
-    take_retry(l, task, ev);
+    apply_retried(l, task, ev);
     l->tasks[task].lane = node_new_int(ev->data, "lane", 0);
 }
 
-static void take_done(struct live *l, uint32_t task, const struct event *ev)
+static void apply_done(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_DONE);
 }
 
-static void take_landed(struct live *l, uint32_t task, const struct event *ev)
+static void apply_landed(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_LANDED);
 }
 
-static void take_conflict(struct live *l, uint32_t task, const struct event *ev)
+static void apply_conflict(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_CONFLICTED);
 }
 
-static void take_failure(struct live *l, uint32_t task, const struct event *ev)
+static void apply_failed(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_FAILED);
 }
 
-static void take_skip(struct live *l, uint32_t task, const struct event *ev)
+static void apply_skipped(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     set_state(l, task, TASK_SKIPPED);
 }
 
-static void take_unskipped(struct live *l, uint32_t task, const struct event *ev)
+static void apply_unskipped(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     activity_set(&l->tasks[task].doing, NULL);
@@ -211,28 +212,28 @@ static void take_unskipped(struct live *l, uint32_t task, const struct event *ev
     set_state(l, task, TASK_WAITING);
 }
 
-/* What each event changes, and the colour of its line where it scrolls by. */
+/* The effect of each event, and the colour of its line; NULL: no line. */
 static const struct {
-    void (*take)(struct live *l, uint32_t task, const struct event *ev);
+    void (*apply)(struct live *l, uint32_t task, const struct event *ev);
     const char *color;
-} kinds[EV_COUNT_] = {
-    [EV_TASK_PREPARING] = {take_begin, NULL},
-    [EV_TASK_STARTED] = {take_start, NULL},
-    [EV_TASK_ACTION] = {take_action, NULL},
-    [EV_TASK_USAGE] = {take_usage, NULL},
-    [EV_TASK_WAITING] = {take_question, YELLOW},
-    [EV_TASK_EXITED] = {take_exit, NULL},
-    [EV_TASK_DONE] = {take_done, GREEN},
-    [EV_TASK_COMMITTED] = {take_landing, NULL},
-    [EV_TASK_VERIFIED] = {take_landing, NULL},
-    [EV_TASK_RETRIED] = {take_retry, YELLOW},
-    [EV_TASK_PARKED] = {take_parked, YELLOW},
-    [EV_TASK_LANDED] = {take_landed, GREEN},
-    [EV_TASK_CONTINUED] = {take_retry, YELLOW},
-    [EV_TASK_CONFLICTED] = {take_conflict, RED},
-    [EV_TASK_FAILED] = {take_failure, RED},
-    [EV_TASK_SKIPPED] = {take_skip, YELLOW},
-    [EV_TASK_UNSKIPPED] = {take_unskipped, YELLOW},
+} event_rules[EV_COUNT_] = {
+    [EV_TASK_PREPARING] = {apply_preparing, NULL},
+    [EV_TASK_STARTED] = {apply_started, NULL},
+    [EV_TASK_ACTION] = {apply_action, NULL},
+    [EV_TASK_USAGE] = {apply_usage, NULL},
+    [EV_TASK_WAITING] = {apply_question, YELLOW},
+    [EV_TASK_EXITED] = {apply_exited, NULL},
+    [EV_TASK_DONE] = {apply_done, GREEN},
+    [EV_TASK_COMMITTED] = {apply_landing, NULL},
+    [EV_TASK_VERIFIED] = {apply_landing, NULL},
+    [EV_TASK_RETRIED] = {apply_retried, YELLOW},
+    [EV_TASK_PARKED] = {apply_parked, YELLOW},
+    [EV_TASK_LANDED] = {apply_landed, GREEN},
+    [EV_TASK_CONTINUED] = {apply_retried, YELLOW},
+    [EV_TASK_CONFLICTED] = {apply_conflict, RED},
+    [EV_TASK_FAILED] = {apply_failed, RED},
+    [EV_TASK_SKIPPED] = {apply_skipped, YELLOW},
+    [EV_TASK_UNSKIPPED] = {apply_unskipped, YELLOW},
     [EV_TASK_SAID] = {NULL, YELLOW},
     [EV_TASK_SWEPT] = {NULL, YELLOW},
     [EV_TASK_SALVAGED] = {NULL, YELLOW},
@@ -248,14 +249,14 @@ static const struct {
     [EV_BUDGET_RAISED] = {NULL, YELLOW},
 };
 
-static void scroll(struct live *l, const struct event *ev)
+static void add_scroll_line(struct live *l, const struct event *ev)
 {
     autobuf struct buf line = BUF_INIT;
     event_line(ev, l->started, false, &line);
     if (!line.len)
         return;
     buf_cut(&line, line.len - 1);
-    const char *color = l->color ? kinds[ev->kind].color : "";
+    const char *color = l->color ? event_rules[ev->kind].color : "";
     buf_addf(&l->scroll, "%s%s%s\n", color, line.s, l->color ? PLAIN : "");
 }
 
@@ -264,17 +265,17 @@ void live_event(struct live *l, const struct event *ev)
     const struct task *task = ev->task ? plan_find(l->plan, ev->task) : NULL;
     if (!l->started)
         l->started = ev->time;
-    if (task && kinds[ev->kind].take)
-        kinds[ev->kind].take(l, task->index, ev);
+    if (task && event_rules[ev->kind].apply)
+        event_rules[ev->kind].apply(l, task->index, ev);
     if (ev->kind == EV_LIMIT_OPENED)
         limits_opened(&l->limits, ev->data, ev->time);
     if (ev->kind == EV_LIMIT_CLOSED)
         limits_closed(&l->limits, ev->data);
-    if (kinds[ev->kind].color)
-        scroll(l, ev);
+    if (event_rules[ev->kind].color)
+        add_scroll_line(l, ev);
 }
 
-/* Ends the line that begins at `start`, cut to less than the screen's width. */
+/* Ends the line that starts at `start`; cuts it to less than the screen's width. */
 static void end_line(struct buf *out, size_t start, size_t columns)
 {
     size_t room = columns > 1 ? columns - 1 : 1;
@@ -288,7 +289,6 @@ static void end_line(struct buf *out, size_t start, size_t columns)
     buf_addch(out, '\n');
 }
 
-/* In whole seconds, so that the screen stays quiet. */
 static void add_usage(struct buf *out, int64_t tokens, double usd)
 {
     if (tokens > 0) {
@@ -318,7 +318,7 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
     buf_addf(out, "%-10s  ", task_state_name(lt->state));
     size_t start = out->len;
     if (lt->resume) {
-        buf_addstr(out, "goes on in ");
+        buf_addstr(out, "resumes in ");
         text_format_seconds(out, lt->resume - now + 999);
     } else {
         text_format_seconds(out, now - lt->since);
@@ -332,7 +332,7 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
     activity_text(&lt->doing, now, used < columns ? columns - used : 0, out);
 }
 
-/* The longest way to the end; what takes longer than estimated may end at any moment. */
+/* The longest path to the end. A task that takes longer than estimated may end at any moment. */
 static int64_t time_left(const struct live *l, int64_t now)
 {
     int64_t left = 0;
@@ -361,7 +361,7 @@ static void add_counts(const struct live *l, struct buf *out)
     } counts[] = {{l->count[TASK_FAILED], "failed"},
                   {l->count[TASK_CONFLICTED], "in conflict"},
                   {l->count[TASK_SKIPPED], "skipped"},
-                  {busy, "under way"},
+                  {busy, "running"},
                   {l->count[TASK_WAITING] + l->count[TASK_READY], "waiting"}};
     buf_addf(out, "%zu of %zu done", done, all);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
@@ -385,7 +385,7 @@ static void add_totals(const struct live *l, int64_t now, struct buf *out)
     add_usage(out, l->tokens, l->usd);
 }
 
-static size_t id_column(const struct live *l, size_t shown, size_t columns)
+static size_t id_width_of(const struct live *l, size_t shown, size_t columns)
 {
     size_t width = ID_MIN, most = columns / 3 > ID_MIN ? columns / 3 : ID_MIN;
     for (size_t i = 0; i < shown; i++) {
@@ -396,7 +396,7 @@ static size_t id_column(const struct live *l, size_t shown, size_t columns)
     return width < most ? width : most;
 }
 
-static size_t parked_in(const struct live *l, int64_t lane)
+static size_t count_parked(const struct live *l, int64_t lane)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->active.n; i++)
@@ -408,7 +408,7 @@ static void add_limits(const struct live *l, int64_t now, size_t n, size_t colum
 {
     for (size_t i = 0; i < n; i++) {
         size_t start = out->len;
-        limit_text(&l->limits.list.v[i], parked_in(l, l->limits.list.v[i].lane), now, out);
+        limit_text(&l->limits.list.v[i], count_parked(l, l->limits.list.v[i].lane), now, out);
         end_line(out, start, columns);
     }
 }
@@ -420,7 +420,7 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     room -= limits;
     if (shown > room)
         shown = room ? room - 1 : 0;
-    size_t id_width = id_column(l, shown, columns), start;
+    size_t id_width = id_width_of(l, shown, columns), start;
     for (size_t i = 0; i < shown; i++) {
         start = out->len;
         add_task(l, l->active.v[i], now, id_width, columns, out);
@@ -437,22 +437,10 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     end_line(out, start, columns);
 }
 
-/* Rows that the painted block takes now: a terminal that became narrower has wrapped its lines. */
-static size_t rows_of(const struct buf *block, size_t columns)
+/* Moves to the start of the block and clears the screen from there. */
+static void erase_block(struct live *l, size_t columns, size_t rows, struct buf *out)
 {
-    size_t n = 0;
-    const char *end;
-    for (const char *s = block->s; (end = strchr(s, '\n')); s = end + 1) {
-        size_t width = text_width(s, (size_t)(end - s));
-        n += width ? (width + columns - 1) / columns : 1;
-    }
-    return n;
-}
-
-/* Goes up to where the block begins, and clears all from there. */
-static void erase(struct live *l, size_t columns, size_t rows, struct buf *out)
-{
-    size_t up = rows_of(&l->painted, columns);
+    size_t up = redraw_rows(&l->painted, columns);
     if (up >= rows)
         up = rows - 1;
     if (up)
@@ -466,7 +454,7 @@ static void erase(struct live *l, size_t columns, size_t rows, struct buf *out)
 
 static void add_block(const struct live *l, const struct buf *block, struct buf *out)
 {
-    size_t last = block->len - 1; /* where the totals begin */
+    size_t last = block->len - 1; /* start of the totals */
     while (last && block->s[last - 1] != '\n')
         last--;
     buf_add(out, block->s, last);
@@ -482,7 +470,7 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
     live_block(l, now, columns, rows, &block);
     if (!l->scroll.len && columns == l->columns && strcmp(block.s, l->painted.s) == 0)
         return;
-    erase(l, columns, rows, out);
+    erase_block(l, columns, rows, out);
     add_block(l, &block, out);
     buf_add(&l->painted, block.s, block.len);
     l->columns = columns;
@@ -490,7 +478,7 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
 
 void live_finish(struct live *l, size_t columns, size_t rows, struct buf *out)
 {
-    erase(l, columns, rows, out);
+    erase_block(l, columns, rows, out);
 }
 
 void live_forget(struct live *l)

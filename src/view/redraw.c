@@ -18,8 +18,8 @@ static size_t count_lines(const char *s)
     return n;
 }
 
-/* The last column stays free, so that no terminal wraps. */
-static void fit(const char *text, size_t columns, size_t rows, struct buf *out)
+/* Leaves the last column free, so that no terminal wraps. */
+static void fit_to_screen(const char *text, size_t columns, size_t rows, struct buf *out)
 {
     size_t all = count_lines(text), room = rows > 1 ? rows - 1 : 1;
     size_t shown = all > room ? room - 1 : all;
@@ -37,8 +37,7 @@ static void fit(const char *text, size_t columns, size_t rows, struct buf *out)
     }
 }
 
-/* Rows that the painted text takes now: a terminal that became narrower has wrapped its lines. */
-static size_t rows_of(const struct buf *text, size_t columns)
+size_t redraw_rows(const struct buf *text, size_t columns)
 {
     size_t n = 0;
     const char *end;
@@ -52,10 +51,10 @@ static size_t rows_of(const struct buf *text, size_t columns)
 void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t rows, struct buf *out)
 {
     autobuf struct buf block = BUF_INIT;
-    fit(text, columns, rows, &block);
+    fit_to_screen(text, columns, rows, &block);
     if (columns == r->columns && strcmp(block.s, r->painted.s) == 0)
         return;
-    size_t up = rows_of(&r->painted, columns);
+    size_t up = redraw_rows(&r->painted, columns);
     up = up >= rows ? rows - 1 : up;
     if (up)
         buf_addf(out, "\033[%zuA", up);
@@ -67,8 +66,8 @@ void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t row
     r->columns = columns;
 }
 
-/* Lines as they are, but that one blank stands for many: a column that became wider is no news. */
-static void squeeze(const char *s, struct buf *out)
+/* Collapses blanks, because a wider column does not make a line new. */
+static void collapse_blanks(const char *s, struct buf *out)
 {
     for (; *s; s++) {
         if (*s != ' ' || s[1] != ' ')
@@ -80,8 +79,8 @@ void redraw_news(const char *before, const char *now, struct buf *out)
 {
     autobuf struct buf old = BUF_INIT, fresh = BUF_INIT;
     automap struct map known = {0};
-    squeeze(before, &old);
-    squeeze(now, &fresh);
+    collapse_blanks(before, &old);
+    collapse_blanks(now, &fresh);
     for (const char *s = old.s, *end; (end = strchr(s, '\n')); s = end + 1)
         (void)map_put(&known, s, (size_t)(end - s), &known);
     for (const char *s = fresh.s, *end; (end = strchr(s, '\n')); s = end + 1) {

@@ -1,7 +1,7 @@
 /*
- * struct redraw: a text that is shown again in place on a terminal each time that it has changed.
- * It makes the escape sequences; writing them is the caller's. The cursor rests below the text, so
- * a program that is killed leaves a terminal that is as good as before.
+ * struct redraw: a text that is redrawn in place on a terminal when it changes. It makes the
+ * escape sequences; the caller writes them. The cursor stays below the text, so a killed program
+ * leaves the terminal usable.
  */
 #ifndef VIEW_REDRAW_H
 #define VIEW_REDRAW_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 struct redraw {
-    struct buf painted; /* what is on the screen */
-    size_t columns;     /* of the screen, then */
+    struct buf painted; /* the text on the screen */
+    size_t columns;     /* the width of the screen at that time */
 };
 
 #define REDRAW_INIT                                                                                \
@@ -22,13 +22,16 @@ struct redraw {
 void redraw_done(struct redraw *r);
 #define autoredraw own_cleanup(redraw_done)
 
-/* Appends what brings a screen of that size up to date, or nothing where it is. The text is
- * harmless and ends with a newline; lines are cut to the screen's width, and those that it has no
- * rows for are counted. */
+/* Appends the sequences that update a screen of that size, or nothing if it is up to date. The
+ * text must be harmless and end with a newline. Lines are cut to the screen's width; if rows are
+ * missing, the last line gives the number of lines left out. */
 void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t rows, struct buf *out);
 
-/* Appends the lines of a text that another one has not, however many blanks are in them: what is
- * new, for who has no screen. */
+/* Rows that a painted text takes now: a terminal that became narrower wraps its lines. */
+size_t redraw_rows(const struct buf *text, size_t columns);
+
+/* For output without a terminal: appends the lines of `now` that `before` does not contain;
+ * ignores the number of blanks. */
 void redraw_news(const char *before, const char *now, struct buf *out);
 
 #endif

@@ -19,7 +19,7 @@ void rehearsal_clock_event(void *ctx, const struct event *ev)
         clock->agents--;
 }
 
-static const char *outcome(enum task_state state)
+static const char *outcome_text(enum task_state state)
 {
     switch (state) {
     case TASK_LANDED:
@@ -42,12 +42,12 @@ static const char *outcome(enum task_state state)
     case TASK_STATE_COUNT_:
         break;
     }
-    return "was not reached";
+    return "would not start";
 }
 
 static void add_task(struct buf *out, const char *id, size_t width, const struct task_status *s)
 {
-    buf_addf(out, "  %-*s  %s", (int)width, id, outcome(s->state));
+    buf_addf(out, "  %-*s  %s", (int)width, id, outcome_text(s->state));
     bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED || s->state == TASK_SKIPPED;
     if (s->state == TASK_FAILED)
         buf_addf(out, ": %s", failure_names[s->failure]);
@@ -73,11 +73,11 @@ static void add_counts(struct buf *out, const struct run *run, size_t total)
 
 static void add_time(struct buf *out, const struct rehearsal_clock *clock)
 {
-    buf_addstr(out, "The machinery itself took ");
+    buf_addstr(out, "anabranch itself took ");
     text_format_duration(out, clock->machinery);
     buf_addstr(out, " of ");
     text_format_duration(out, clock->total);
-    buf_addstr(out, "; in the rest some agent was at work\n");
+    buf_addstr(out, "; agents were running the rest of the time\n");
 }
 
 void rehearsal_text(const struct rehearsal *r, const struct run *run, const struct plan_file *pf,
@@ -94,5 +94,5 @@ void rehearsal_text(const struct rehearsal *r, const struct run *run, const stru
     add_counts(out, run, plan->task_count);
     add_time(out, clock);
     if (r->commands_left_out)
-        buf_addstr(out, "The plan's own commands were not run: --with-commands does\n");
+        buf_addstr(out, "The plan's commands were not run; use --with-commands to run them\n");
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char dropped_why[] = "the plan has it no more";
+static const char dropped_why[] = "no longer in the plan";
 
 static bool is_fresh(const struct resume_task *rt)
 {
@@ -13,7 +13,7 @@ static bool is_fresh(const struct resume_task *rt)
            (rt->past->state == TASK_WAITING || rt->past->state == TASK_READY);
 }
 
-/* What stays, and what was to be run anyway, is only counted. */
+/* Tasks that stay as they are, or that have not started, are only counted. */
 static bool is_worth_a_line(const struct resume_task *rt)
 {
     return rt->step > RESUME_KEEP && !is_fresh(rt);
@@ -44,11 +44,11 @@ static void add_line(struct buf *out, size_t width, const char *id, const char *
 static void add_counts(const struct resume *r, size_t fresh, struct buf *out)
 {
     if (fresh)
-        buf_addf(out, "%zu %s not begun yet\n", fresh, fresh == 1 ? "task was" : "tasks were");
+        buf_addf(out, "%zu %s not started\n", fresh, fresh == 1 ? "task was" : "tasks were");
     if (r->count[RESUME_KEEP])
         buf_addf(out, "%zu %s\n", r->count[RESUME_KEEP],
-                 r->count[RESUME_KEEP] == 1 ? "has landed or is done, and stays so"
-                                            : "have landed or are done, and stay so");
+                 r->count[RESUME_KEEP] == 1 ? "task has landed or is done, and is kept"
+                                            : "tasks have landed or are done, and are kept");
 }
 
 void resume_text(const struct run *run, const struct plan_file *pf, struct buf *out)
@@ -56,7 +56,7 @@ void resume_text(const struct run *run, const struct plan_file *pf, struct buf *
     const struct resume *r = run_resumed(run);
     const struct plan *plan = &pf->plan;
     size_t width = id_width(r, plan), fresh = 0;
-    buf_addf(out, "Run %s%s\n", run_id(run), r->edited ? ", with a plan that was edited" : "");
+    buf_addf(out, "Run %s%s\n", run_id(run), r->edited ? ", with an edited plan" : "");
     for (size_t t = 0; t < plan->task_count; t++) {
         const struct resume_task *rt = &r->tasks[t];
         fresh += is_fresh(rt);

@@ -8,7 +8,7 @@
 
 enum { VALUE_COLUMNS = 60 };
 
-/* An id is cut to what people read; what else is long has its end cut off. */
+/* Shortens a commit id as git does; cuts other long values at the end. */
 static void add_value(struct buf *out, const char *s)
 {
     bool id = strlen(s) >= 40 && strspn(s, "0123456789abcdef") == strlen(s);
@@ -25,31 +25,31 @@ static void add_value(struct buf *out, const char *s)
     }
 }
 
-/* How each kind of thing comes, changes and goes. `at` stands in front of what a new one is; where
- * it is NULL, that is nothing to read. */
-static const struct words {
+/* The words for each kind of object: created, changed, deleted. `at` precedes the new value;
+ * NULL: the value is not printed. */
+static const struct change_words {
     const char *what, *before, *made, *at, *changed, *gone;
-} table[] = {
+} change_table[] = {
     {"ref", "", "was made", " at ", "was moved", "was deleted"},
     {"head", "", "was made", " at ", "was switched", "was removed"},
     {"stash", "stash ", "was made", NULL, "was changed", "was dropped"},
     {"config", "", "was set", " to ", "was set", "was unset"},
     {"hook", "", "was added", NULL, "was changed", "was removed"},
     {"file", "", "was added", NULL, "was changed", "was removed"},
-    {"special", "", "was no file", NULL, "was no file", "was no file any more"},
+    {"special", "", "was not a file", NULL, "was not a file", "was no longer a file"},
     {"untracked", "the file ", "was made", NULL, "was changed", "was deleted"},
 };
 
-static const struct words *words_of(const char *what)
+static const struct change_words *find_words(const char *what)
 {
-    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        if (strcmp(table[i].what, what) == 0)
-            return &table[i];
+    for (size_t i = 0; i < ARRAY_LEN(change_table); i++) {
+        if (strcmp(change_table[i].what, what) == 0)
+            return &change_table[i];
     }
-    return &table[0];
+    return &change_table[0];
 }
 
-static void add_change(const struct node *data, const struct words *w, struct buf *out)
+static void add_change(const struct node *data, const struct change_words *w, struct buf *out)
 {
     const char *from = node_new_string(data, "from", NULL), *to = node_new_string(data, "to", NULL);
     buf_addstr(out, w->before);
@@ -121,7 +121,7 @@ void state_change_text(const struct node *data, struct buf *out)
     else if (node_new_int(data, "more", 0))
         add_count(data, out);
     else
-        add_change(data, words_of(what), out);
+        add_change(data, find_words(what), out);
     if (restored && restored->kind == NODE_BOOL && restored->truth) {
         buf_addstr(out, "; put back");
         add_field(data, "saved", ", the changed file is ", out);

@@ -1,5 +1,5 @@
 /*
- * A change of the repository's shared state (git.state_changed), in words.
+ * A change of the repository's shared state (git.state_changed) as text.
  */
 #ifndef VIEW_STATE_CHANGE_TEXT_H
 #define VIEW_STATE_CHANGE_TEXT_H
@@ -9,13 +9,13 @@
 
 #include <stdbool.h>
 
-/* Whether the event's data is about such a change: the event also tells of things that failed. */
+/* Does the event report a change? It also reports errors. */
 bool state_change_text_is_change(const struct node *data);
 
-/* Appends what has changed, what was done about it and what to type: one line, harmless. */
+/* Appends one harmless line: the change, our reaction, and the command to type. */
 void state_change_text(const struct node *data, struct buf *out);
 
-/* Appends who may have done it, where several tasks may: "one of a, b". */
+/* If several tasks may have made the change, appends "one of a, b". */
 void state_change_text_tasks(const struct node *data, struct buf *out);
 
 #endif

@@ -15,7 +15,7 @@ static void add_line(struct buf *out, const char *s, size_t len)
     buf_addch(out, '\n');
 }
 
-/* Each line of a text behind a mark. */
+/* Puts a mark before each line of a text. */
 static void add_text(struct buf *out, const char *mark, const char *s, size_t len)
 {
     while (len) {
@@ -28,7 +28,7 @@ static void add_text(struct buf *out, const char *mark, const char *s, size_t le
     }
 }
 
-static void show(void *ctx, enum agent_saying kind, const char *text)
+static void add_saying(void *ctx, enum agent_saying kind, const char *text)
 {
     static const char *const marks[] = {
         [AGENT_WORDS] = "", [AGENT_ACTION] = "> ", [AGENT_REFUSAL] = "! ",
@@ -52,7 +52,7 @@ const struct dialect *transcript_dialect(const char *engine)
 void transcript_init(struct transcript *t, const struct dialect *dialect)
 {
     *t = (struct transcript){.report = AGENT_REPORT_INIT, .line = BUF_INIT};
-    t->report.saying = show;
+    t->report.saying = add_saying;
     t->report.saying_ctx = t;
     dialect_reader_init(&t->reader, dialect, &t->report);
 }
@@ -70,7 +70,7 @@ void transcript_mask(struct transcript *t, const char *run_dir)
     run_folder_secrets(run_dir, &t->secrets);
 }
 
-static void mask(const struct transcript *t, struct buf *out, size_t from)
+static void mask_from(const struct transcript *t, struct buf *out, size_t from)
 {
     autofree char *text = mem_dup(out->s + from, out->len - from);
     size_t len = out->len - from;
@@ -87,10 +87,10 @@ void transcript_line(struct transcript *t, const char *line, size_t len, struct 
     if (t->reader.lines == lines)
         add_line(out, line, len && line[len - 1] == '\r' ? len - 1 : len);
     if (t->secrets.values.n)
-        mask(t, out, before);
+        mask_from(t, out, before);
 }
 
-static void take_line(struct transcript *t, struct buf *out)
+static void finish_line(struct transcript *t, struct buf *out)
 {
     if (!t->skips)
         transcript_line(t, t->line.s, t->line.len, out);
@@ -107,7 +107,7 @@ void transcript_feed(struct transcript *t, const char *bytes, size_t n, struct b
         buf_add(&t->line, bytes, part);
         bool ends = lf && bytes + part == lf;
         if (ends || t->line.len == LINE_BYTES)
-            take_line(t, out);
+            finish_line(t, out);
         bytes += part + ends;
         n -= part + ends;
     }
@@ -116,7 +116,7 @@ void transcript_feed(struct transcript *t, const char *bytes, size_t n, struct b
 void transcript_end(struct transcript *t, struct buf *out)
 {
     if (t->line.len)
-        take_line(t, out);
+        finish_line(t, out);
 }
 
 void transcript_skip(struct transcript *t)

@@ -61,7 +61,7 @@ run_in_the_middle() { # OPERATION LINE
     git rebase --abort
     assert_in "$(result_of_run)" a work
     run_apart anabranch status
-    assert_contains "main does not have it all: what landed is on $(result_of_run)"
+    assert_contains "main does not have all landed work; it is on $(result_of_run)"
     assert_unchanged_checkout
     git merge -q "$(result_of_run)"
     [[ $(<a) == work ]] || fail 'the branch does not have it'

@@ -6,7 +6,7 @@
 
 enum { TITLE_COLUMNS = 60 };
 
-/* The first line of a title, not too wide, control characters harmless. */
+/* The first line of a title, cut and harmless. */
 static void add_title(struct buf *out, const char *title)
 {
     autobuf struct buf safe = BUF_INIT;
@@ -26,8 +26,8 @@ static void add_escaped(struct buf *out, const char *s, const char *special, con
     }
 }
 
-/* For each task on the critical path the one behind it, for the last one itself; UINT32_MAX for
- * those that are not on it. */
+/* For each task on the critical path the next one on it; for the last one itself; UINT32_MAX for
+ * tasks not on it. */
 static uint32_t *critical_steps(const struct graph *g)
 {
     uint32_t *next = mem_array(g->n, sizeof(*next));
@@ -38,7 +38,7 @@ static uint32_t *critical_steps(const struct graph *g)
     return next;
 }
 
-static void dot_task(const struct task *t, bool critical, struct buf *out)
+static void add_dot_task(const struct task *t, bool critical, struct buf *out)
 {
     buf_addf(out, "  t%u [label=\"%s", t->index, t->id);
     if (t->title) {
@@ -57,7 +57,7 @@ void plan_graph_dot(const struct plan_file *pf, struct buf *out)
     autofree uint32_t *next = critical_steps(&pf->graph);
     buf_addstr(out, "digraph plan {\n  rankdir=LR;\n  node [shape=box];\n");
     for (size_t i = 0; i < plan->task_count; i++)
-        dot_task(&plan->tasks[i], next[i] != UINT32_MAX, out);
+        add_dot_task(&plan->tasks[i], next[i] != UINT32_MAX, out);
     for (uint32_t t = 0; t < plan->task_count; t++) {
         for (size_t k = 0; k < plan->tasks[t].dep_count; k++) {
             uint32_t dep = plan->tasks[t].deps[k];
@@ -67,7 +67,7 @@ void plan_graph_dot(const struct plan_file *pf, struct buf *out)
     buf_addstr(out, "}\n");
 }
 
-/* Mermaid has entity codes for what its own syntax uses. */
+/* Mermaid needs entity codes for the characters of its own syntax. */
 void plan_graph_mermaid_label(struct buf *out, const char *s)
 {
     for (; *s; s++) {

@@ -1,5 +1,5 @@
 /*
- * The graph of a plan as a drawing: text for Graphviz or for Mermaid.
+ * The graph of a plan as text for Graphviz or Mermaid.
  */
 #ifndef VIEW_PLAN_GRAPH_H
 #define VIEW_PLAN_GRAPH_H
@@ -10,7 +10,7 @@
 void plan_graph_dot(const struct plan_file *pf, struct buf *out);
 void plan_graph_mermaid(const struct plan_file *pf, struct buf *out);
 
-/* Appends a text that is harmless already to a label in quotes. */
+/* Appends a harmless text to a quoted label. */
 void plan_graph_mermaid_label(struct buf *out, const char *s);
 
 #endif

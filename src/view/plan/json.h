@@ -1,5 +1,5 @@
 /*
- * What `check --json` prints: the plan in canonical words, what follows from it, and the problems.
+ * The output of `check --json`: the plan in canonical form, its graph, and the problems.
  */
 #ifndef VIEW_PLAN_JSON_H
 #define VIEW_PLAN_JSON_H
@@ -8,7 +8,7 @@
 #include "base/node/node.h"
 #include "project/plan_file.h"
 
-/* Plan and graph are left out where the plan has errors. */
+/* If the plan has errors, plan and graph are left out. */
 struct node *plan_json(const struct plan_file *pf, const struct problems *ps, struct arena *a);
 
 #endif

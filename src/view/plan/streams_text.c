@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { CUTS_SHOWN = 20 };
+enum { CUTS_MAX = 20 };
 
 static void add_weight(const struct streams *s, int64_t weight, struct buf *out)
 {
@@ -63,7 +63,7 @@ static void add_stream(const struct streams *s, const struct stream *st, struct 
 void streams_text_cuts(const struct streams *s, struct buf *out)
 {
     size_t shown = 0;
-    for (size_t i = 0; i < s->ties.n && shown < CUTS_SHOWN; i++) {
+    for (size_t i = 0; i < s->ties.n && shown < CUTS_MAX; i++) {
         autobuf struct buf why = BUF_INIT;
         if (!s->ties.v[i].cut)
             continue;
@@ -85,7 +85,7 @@ void streams_text(const struct streams *s, const char *plan, struct buf *out)
         add_stream(s, &s->list[i], out);
     buf_addf(out, "\nExpected speed-up: %.2f, with %zu session%s%s\n", streams_speed_up(s), s->n,
              s->n == 1 ? "" : "s",
-             s->cuts ? ", if what is cut apart can do without each other" : "");
+             s->cuts ? ", if the batches cut apart do not need each other" : "");
     shell_quote(&quoted, "", plan, NULL);
     streams_say_verdict(s, quoted.s + 1, &verdict);
     buf_addstr(out, verdict.len ? "\n" : "");

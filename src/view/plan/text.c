@@ -49,8 +49,8 @@ static void add_row(struct buf *out, const struct buf row[COLUMNS], const size_t
     buf_addch(out, '\n');
 }
 
-/* Tasks in the order of their stages, within one in the order of the file. */
-static uint32_t *by_stage(const struct graph *g)
+/* Tasks by stage; within a stage in the order of the file. */
+static uint32_t *sort_by_stage(const struct graph *g)
 {
     uint32_t *sorted = mem_array(g->n, sizeof(*sorted));
     uint32_t *at = mem_array(g->stages + 1, sizeof(*at));
@@ -69,7 +69,7 @@ static void add_table(const struct plan_file *pf, size_t columns, struct buf *ou
     static const char *const heads[COLUMNS] = {"Stage", "Task", "After", "Owns"};
     size_t n = pf->plan.task_count + 1, width[COLUMNS] = {0};
     struct buf(*rows)[COLUMNS] = mem_array(n, sizeof(*rows));
-    autofree uint32_t *order = by_stage(&pf->graph);
+    autofree uint32_t *order = sort_by_stage(&pf->graph);
     for (size_t r = 0; r < n; r++) {
         for (size_t i = 0; i < COLUMNS; i++)
             rows[r][i] = (struct buf)BUF_INIT;
@@ -90,11 +90,11 @@ static void add_table(const struct plan_file *pf, size_t columns, struct buf *ou
     free(rows);
 }
 
-/* A plan too long for a table: one line per stage, and of those the first ones. */
+/* A plan too long for a table: one line per stage, for the first stages. */
 static void add_stages(const struct plan_file *pf, struct buf *out)
 {
     const struct graph *g = &pf->graph;
-    autofree uint32_t *order = by_stage(g);
+    autofree uint32_t *order = sort_by_stage(g);
     size_t i = 0;
     for (uint32_t stage = 0; stage < g->stages && stage < ROWS_MAX; stage++) {
         size_t first = i;
@@ -122,7 +122,7 @@ static void add_heading(const struct plan_file *pf, struct buf *out)
     add_plural(out, plan->task_count, "task");
     buf_addstr(out, " in ");
     add_plural(out, pf->graph.stages, "stage");
-    buf_addf(out, ", up to %u side by side", pf->graph.width);
+    buf_addf(out, ", up to %u in parallel", pf->graph.width);
     if (plan->workers != PLAN_UNSET && plan->workers < pf->graph.width)
         buf_addf(out, " (%lld workers)", (long long)plan->workers);
     if (plan->kind != PLAN_TASKS)
@@ -149,7 +149,7 @@ static void add_critical_path(const struct plan_file *pf, struct buf *out)
         text_format_duration(out, g->critical);
         buf_addstr(out, " of ");
         text_format_duration(out, g->total);
-        buf_addstr(out, " in all");
+        buf_addstr(out, " total");
     }
     buf_addstr(out, ")\n");
 }
@@ -161,7 +161,7 @@ static void add_groups(const struct plan *plan, struct buf *out)
         text_add_harmless(out, plan->groups[i].name);
         buf_addf(out, " (");
         add_plural(out, plan->groups[i].tasks, "task");
-        buf_addf(out, ", %lld at once)", (long long)plan->groups[i].limit);
+        buf_addf(out, ", at most %lld in parallel)", (long long)plan->groups[i].limit);
     }
     if (plan->group_count)
         buf_addch(out, '\n');
@@ -181,7 +181,7 @@ static bool add_pair(void *ctx, const struct overlap_pair *pair)
         return false;
     }
     if (p->n == 1)
-        buf_addstr(p->out, "Never at the same time, because of what they own:\n");
+        buf_addstr(p->out, "Never in parallel, because they own the same paths:\n");
     buf_addf(p->out, "  %s and %s: ", task_name(&p->plan->tasks[pair->a.task]),
              task_name(&p->plan->tasks[pair->b.task]));
     text_add_harmless(p->out, pair->a.claim->text);

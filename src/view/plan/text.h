@@ -1,5 +1,5 @@
 /*
- * A checked plan for people: what it will do, in which order, what runs beside what.
+ * A checked plan as text: its tasks, their order, and which of them run in parallel.
  */
 #ifndef VIEW_PLAN_TEXT_H
 #define VIEW_PLAN_TEXT_H
@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* Appends the summary, lines no wider than `columns` where that can be (0: as wide as they are). */
+/* Appends the summary. `columns`: wrap or cut lines to this width if possible; 0: no limit. */
 void plan_text(struct plan_file *pf, size_t columns, struct buf *out);
 
 #endif

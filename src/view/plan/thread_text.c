@@ -17,7 +17,7 @@ static const char *branch_of(const struct thread_look *l)
     return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
 }
 
-/* A text as a cell: harmless, and cut at `most` columns. */
+/* A text as a cell: harmless, cut at `most` columns. */
 static void add_cut(struct buf *out, const char *s, size_t most)
 {
     size_t start = out->len;
@@ -108,8 +108,8 @@ static void add_cell(const struct thread_look *l, size_t column, struct buf *out
         buf_addstr(out, columns[column].title);
 }
 
-/* l is NULL for the titles. */
-static void measure(const struct thread_look *l, size_t widths[COLUMNS])
+/* l: NULL for the titles. */
+static void widen_columns(const struct thread_look *l, size_t widths[COLUMNS])
 {
     for (size_t c = 0; c < COLUMNS; c++) {
         autobuf struct buf cell = BUF_INIT;
@@ -131,7 +131,7 @@ static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], s
     buf_addch(out, '\n');
 }
 
-static void begin_note(const struct thread_look *l, struct buf *out)
+static void start_note(const struct thread_look *l, struct buf *out)
 {
     buf_addstr(out, "thread ");
     text_add_harmless(out, l->thread->id);
@@ -149,8 +149,8 @@ static void add_paths(const struct strv *paths, struct buf *out)
     buf_addch(out, '\n');
 }
 
-/* Each pair once, at the thread that comes first. */
-static void note_meetings(const struct thread_looks *ls, size_t i, enum thread_merge merge,
+/* Names each pair once, at the first of the two threads. */
+static void note_overlaps(const struct thread_looks *ls, size_t i, enum thread_merge merge,
                           const char *words, struct buf *out)
 {
     const struct thread_look *l = &ls->v[i];
@@ -160,7 +160,7 @@ static void note_meetings(const struct thread_looks *ls, size_t i, enum thread_m
         if (m->merge != merge || m->other < i)
             continue;
         if (!n)
-            begin_note(l, out);
+            start_note(l, out);
         buf_addstr(out, n++ ? ", " : words);
         text_add_harmless(out, ls->v[m->other].thread->id);
     }
@@ -168,25 +168,25 @@ static void note_meetings(const struct thread_looks *ls, size_t i, enum thread_m
         buf_addch(out, '\n');
 }
 
-static void note_place(const struct thread_look *l, struct buf *out)
+static void note_wrong_branch(const struct thread_look *l, struct buf *out)
 {
     if (!l->elsewhere)
         return;
-    begin_note(l, out);
-    buf_addstr(out, "its worktree is not on its branch but on ");
+    start_note(l, out);
+    buf_addstr(out, "its worktree is on the wrong branch: ");
     text_add_harmless(out, l->elsewhere);
     buf_addch(out, '\n');
 }
 
-/* What to type where git has to be told first. */
+/* The command that tells git about a moved worktree. */
 static void note_moved(const struct thread_look *l, struct buf *out)
 {
     autobuf struct buf path = BUF_INIT, repair = BUF_INIT;
     if (!thread_is_moved(l->thread, &path))
         return;
     shell_quote(&repair, "git worktree repair", path.s, NULL);
-    begin_note(l, out);
-    buf_addstr(out, "its worktree was moved, and git has not been told: ");
+    start_note(l, out);
+    buf_addstr(out, "its worktree was moved; tell git: ");
     text_harmless(out, repair.s, repair.len);
     buf_addch(out, '\n');
 }
@@ -197,22 +197,22 @@ static void note_hooks(const struct thread_look *l, struct buf *out)
     autobuf struct buf call = BUF_INIT;
     if (!why)
         return;
-    begin_note(l, out);
-    buf_addf(out, "its commits are not held to its paths: %s", why);
+    start_note(l, out);
+    buf_addf(out, "its commits are not checked against its paths: %s", why);
     if (thread_hooks_are_stale(l->thread)) {
-        shell_quote(&call, "; mend it: cd", l->thread->path, NULL);
+        shell_quote(&call, "; to repair: cd", l->thread->path, NULL);
         buf_addstr(&call, " && anabranch own");
         text_harmless(out, call.s, call.len);
     }
     buf_addch(out, '\n');
 }
 
-static void note_own(const struct thread_look *l, struct buf *out)
+static void note_outside_paths(const struct thread_look *l, struct buf *out)
 {
     if (!l->own.outside)
         return;
-    begin_note(l, out);
-    buf_addstr(out, "changes what it does not own: ");
+    start_note(l, out);
+    buf_addstr(out, "changes paths it does not own: ");
     own_verdict_describe(&l->own, PATHS_MAX, out);
     buf_addch(out, '\n');
 }
@@ -221,7 +221,7 @@ static void note_pull(const struct thread_look *l, struct buf *out)
 {
     if (!l->thread->pull)
         return;
-    begin_note(l, out);
+    start_note(l, out);
     text_add_harmless(out, l->thread->pull);
     buf_addch(out, '\n');
 }
@@ -230,16 +230,16 @@ static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
 {
     const struct thread_look *l = &ls->v[i];
     note_moved(l, out);
-    note_place(l, out);
+    note_wrong_branch(l, out);
     note_hooks(l, out);
     if (l->merge == THREAD_MERGE_CONFLICT) {
-        begin_note(l, out);
+        start_note(l, out);
         buf_addstr(out, "conflicts with its base in ");
         add_paths(&l->conflicts, out);
     }
-    note_meetings(ls, i, THREAD_MERGE_CONFLICT, "conflicts with thread ", out);
-    note_meetings(ls, i, THREAD_MERGE_UNTESTED, "changes the same files as thread ", out);
-    note_own(l, out);
+    note_overlaps(ls, i, THREAD_MERGE_CONFLICT, "conflicts with thread ", out);
+    note_overlaps(ls, i, THREAD_MERGE_UNTESTED, "changes the same files as thread ", out);
+    note_outside_paths(l, out);
     note_pull(l, out);
 }
 
@@ -254,9 +254,9 @@ static void add_damaged(const struct thread_damaged *d, struct buf *out)
 static void add_table(const struct thread_looks *ls, struct buf *out)
 {
     size_t widths[COLUMNS] = {0};
-    measure(NULL, widths);
+    widen_columns(NULL, widths);
     for (size_t i = 0; i < ls->n; i++)
-        measure(&ls->v[i], widths);
+        widen_columns(&ls->v[i], widths);
     add_row(NULL, widths, out);
     for (size_t i = 0; i < ls->n; i++)
         add_row(&ls->v[i], widths, out);
@@ -272,7 +272,7 @@ void thread_text(const struct thread_looks *ls, const struct threads *ts, struct
         add_damaged(&ts->damaged.v[i], out);
 }
 
-/* JSON has no bytes that are not UTF-8. */
+/* JSON strings must be UTF-8. */
 static void put_text(struct arena *a, struct node *map, const char *key, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;

@@ -1,5 +1,5 @@
 /*
- * Threads as they stand, for people and for programs.
+ * The state of threads, as text and as JSON.
  */
 #ifndef VIEW_PLAN_THREAD_TEXT_H
 #define VIEW_PLAN_THREAD_TEXT_H
@@ -7,8 +7,8 @@
 #include "base/node/node.h"
 #include "threads/status/status.h"
 
-/* A table, and below it what the table has no room for: conflicts, paths outside, pull requests;
- * and of the threads those that are damaged. */
+/* A table, followed by notes that do not fit into it: conflicts, paths outside, pull requests,
+ * and damaged threads. */
 void thread_text(const struct thread_looks *ls, const struct threads *ts, struct buf *out);
 
 /* The same as a list of maps. */

@@ -18,7 +18,7 @@
 
 enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
 
-static void take_needs(struct report_details *m, uint32_t place)
+static void add_dependencies(struct report_details *m, uint32_t place)
 {
     struct report_life *l = &m->lives[place];
     for (size_t i = 0; i < l->task->dep_count; i++) {
@@ -34,8 +34,8 @@ static void take_needs(struct report_details *m, uint32_t place)
     m->stages = l->stage >= m->stages ? l->stage + 1 : m->stages;
 }
 
-/* Only of the tasks that are in the report: a run may have been of some of the plan's. */
-static void take_graph(struct report_details *m)
+/* Only for tasks in the report: the run may have included only a part of the plan. */
+static void add_graph_tasks(struct report_details *m)
 {
     for (size_t i = 0; i < m->graph.n; i++) {
         const struct task *task = &m->plan.tasks[m->graph.order[i]];
@@ -43,11 +43,12 @@ static void take_graph(struct report_details *m)
         if (!t)
             continue;
         report_life(m, t)->task = task;
-        take_needs(m, (uint32_t)(t - m->r->tasks));
+        add_dependencies(m, (uint32_t)(t - m->r->tasks));
     }
 }
 
-/* As the run has kept it. One that is missing or damaged takes away what it would tell, no more. */
+/* Loads the plan from the run's folder. If it is missing or damaged, the report only lacks its
+ * data. */
 static void load_plan(struct report_details *m)
 {
     autofree char *path = mem_printf("%s/plan.json", m->r->logs);
@@ -61,13 +62,14 @@ static void load_plan(struct report_details *m)
     if (doc_load(&m->doc, path, &opts, &ps) == 0 &&
         plan_decode_encoded(&m->plan, m->doc.root, saved.kind, &ps) == 0 &&
         graph_init(&m->graph, &m->plan, &ps) == 0)
-        take_graph(m);
-    (void)run_folder_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
+        add_graph_tasks(m);
+    (void)run_folder_recall(&saved, &any, &m->plan,
+                            NULL); /* masks the secrets that are known here */
 }
 
-struct teller {
+struct event_reader {
     struct report_details *m;
-    int64_t last; /* time of the event before */
+    int64_t last; /* time of the previous event */
 };
 
 static void end_span(struct report_life *l, int64_t time)
@@ -79,12 +81,12 @@ static void end_span(struct report_life *l, int64_t time)
     l->going = false;
 }
 
-/* What its name says a task does from then on; -1: nothing, -2: what it did before. */
-static int activity_of(const char *event)
+/* The activity that the event starts; -1: none; -2: the activity does not change. */
+static int parse_activity(const char *event)
 {
     static const struct {
         const char *event;
-        int doing;
+        int activity;
     } table[] = {
         {"task.preparing", REPORT_PREPARING},
         {"task.started", REPORT_RUNNING},
@@ -100,25 +102,25 @@ static int activity_of(const char *event)
     };
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (strcmp(table[i].event, event) == 0)
-            return table[i].doing;
+            return table[i].activity;
     }
     return -2;
 }
 
-static void take_span(struct report_life *l, const struct store_event *ev)
+static void add_span(struct report_life *l, const struct store_event *ev)
 {
-    int doing = activity_of(ev->name);
-    if (doing == -2)
+    int activity = parse_activity(ev->name);
+    if (activity == -2)
         return;
     end_span(l, ev->time);
-    if (doing < 0)
+    if (activity < 0)
         return;
-    vec_push(&l->spans, (struct report_span){ev->time, ev->time, (enum report_doing)doing});
+    vec_push(&l->spans, (struct report_span){ev->time, ev->time, (enum report_doing)activity});
     l->going = true;
 }
 
-/* Those of the last attempt that strayed. */
-static void take_strays(struct report_details *m, struct report_life *l, const struct node *data)
+/* Keeps the paths of the last violation. */
+static void keep_strays(struct report_details *m, struct report_life *l, const struct node *data)
 {
     const struct node *paths = node_get(data, "paths");
     if (!paths || paths->kind != NODE_LIST)
@@ -128,8 +130,9 @@ static void take_strays(struct report_details *m, struct report_life *l, const s
         vec_push(&l->strays, arena_str(&m->arena, path->text));
 }
 
-/* "path (lines 3-5, 9), path": where the markers are in the merged file is of no use later. */
-static void take_conflicts(struct report_details *m, struct report_life *l, const struct node *data)
+/* Parses "path (lines 3-5, 9), path" and keeps the paths. The lines of the conflict markers are
+ * useless afterwards. */
+static void keep_conflicts(struct report_details *m, struct report_life *l, const struct node *data)
 {
     l->conflicts.n = 0;
     for (const char *s = node_new_string(data, "files", ""); *s;) {
@@ -146,7 +149,8 @@ static void take_conflicts(struct report_details *m, struct report_life *l, cons
     }
 }
 
-static void take_data(struct report_details *m, struct report_life *l, const struct store_event *ev)
+static void keep_event_data(struct report_details *m, struct report_life *l,
+                            const struct store_event *ev)
 {
     bool strays = strcmp(ev->name, "scope.violated") == 0;
     bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
@@ -154,33 +158,33 @@ static void take_data(struct report_details *m, struct report_life *l, const str
     const struct node *data =
         ev->data && (strays || conflicts) ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
     if (data && strays)
-        take_strays(m, l, data);
+        keep_strays(m, l, data);
     else if (data)
-        take_conflicts(m, l, data);
+        keep_conflicts(m, l, data);
     arena_done(&a);
 }
 
-static bool take_event(void *ctx, const struct store_event *ev)
+static bool apply_event(void *ctx, const struct store_event *ev)
 {
-    struct teller *teller = ctx;
-    struct report_details *m = teller->m;
+    struct event_reader *event_reader = ctx;
+    struct report_details *m = event_reader->m;
     const struct report_task *t =
         ev->task ? map_get(&m->r->by_id, ev->task, strlen(ev->task)) : NULL;
     if (t) {
-        take_span(report_life(m, t), ev);
-        take_data(m, report_life(m, t), ev);
+        add_span(report_life(m, t), ev);
+        keep_event_data(m, report_life(m, t), ev);
     }
-    /* Nobody was there to say when the process before had died. */
+    /* The process died without an event: end the spans at the last event before the resume. */
     for (size_t i = 0; strcmp(ev->name, "run.resumed") == 0 && i < m->r->n; i++)
-        end_span(&m->lives[i], teller->last);
-    teller->last = ev->time;
+        end_span(&m->lives[i], event_reader->last);
+    event_reader->last = ev->time;
     return true;
 }
 
 static int load_events(struct report_details *m, struct store *store, struct err *err)
 {
-    struct teller teller = {.m = m};
-    if (store_each_event(store, m->r->row.id, 0, take_event, &teller, err))
+    struct event_reader event_reader = {.m = m};
+    if (store_each_event(store, m->r->row.id, 0, apply_event, &event_reader, err))
         return -1;
     for (size_t i = 0; i < m->r->n; i++)
         end_span(&m->lives[i], m->r->end);
@@ -203,7 +207,7 @@ static struct report_spending *find_spending(struct report_details *m,
     return &m->spending.v[m->spending.n - 1];
 }
 
-static bool take_spending(void *ctx, const struct store_spending *s)
+static bool add_spending(void *ctx, const struct store_spending *s)
 {
     struct report_spending *sum = find_spending(ctx, s);
     sum->attempts++;
@@ -230,7 +234,7 @@ int report_details_load(struct report_details *m, struct store *store, struct er
     secrets_collect(&m->secrets, &m->plan);
     if (load_events(m, store, err))
         return -1;
-    return store_each_spending(store, m->r->row.id, 0, take_spending, m, err);
+    return store_each_spending(store, m->r->row.id, 0, add_spending, m, err);
 }
 
 void report_details_done(struct report_details *m)
@@ -262,17 +266,17 @@ static bool has_lost_secret(const struct report_details *m, const struct report_
     for (size_t i = 0; task && i < task->env.n; i++) {
         const struct env_var *v = &task->env.v[i];
         bool lost = v->from ? !getenv(v->from) : v->value && strcmp(v->value, "(secret)") == 0;
-        if (v->secret && lost) /* the latter is how plan_encode() hides one */
+        if (v->secret && lost) /* plan_encode() writes "(secret)" */
             return true;
     }
     return false;
 }
 
 static const char lost_secret[] =
-    "Left out: a secret of this task is not in the environment of who made this report, and could "
-    "not be masked.";
+    "Left out: this report cannot mask a secret of this task, because it is not in the environment "
+    "of the process that made the report.";
 
-static void mask(const struct report_details *m, struct buf *text)
+static void mask_secrets(const struct report_details *m, struct buf *text)
 {
     struct buf masked = BUF_INIT;
     secrets_mask(&m->secrets, text->s, text->len, &masked);
@@ -280,8 +284,8 @@ static void mask(const struct report_details *m, struct buf *text)
     *text = masked;
 }
 
-/* One question for all of the run. What git does not answer is as if nothing had been saved. */
-static void lookup_for_salvage(struct report_details *m)
+/* Asks git once per run. If git fails, we assume that nothing was saved. */
+static void list_salvage_refs(struct report_details *m)
 {
     struct git_place at = {.git_dir = m->git_dir};
     autobuf struct buf out = BUF_INIT;
@@ -303,13 +307,13 @@ static void lookup_for_salvage(struct report_details *m)
     }
 }
 
-/* What it committed; or else what was saved of its last attempt. NULL: neither. */
-static const char *find_end(struct report_details *m, const struct report_task *t)
+/* The task's commit, else the saved work of its last attempt, else NULL. */
+static const char *find_end_commit(struct report_details *m, const struct report_task *t)
 {
     if (t->row.commit || !t->salvaged)
         return t->row.commit;
     if (!m->looked)
-        lookup_for_salvage(m);
+        list_salvage_refs(m);
     autofree char *key = mem_printf("%s/%d", t->row.id, t->salvaged);
     return map_get(&m->salvaged, key, strlen(key));
 }
@@ -318,7 +322,7 @@ void report_details_diff(struct report_details *m, const struct report_task *t, 
                          struct report_part *ret)
 {
     *ret = (struct report_part){.text = BUF_INIT};
-    const char *end = m->git_dir && t->row.start_commit ? find_end(m, t) : NULL;
+    const char *end = m->git_dir && t->row.start_commit ? find_end_commit(m, t) : NULL;
     if (!end)
         return;
     if (diffs_get(&m->diffs, t->row.start_commit, end, max, &ret->diff, &ret->text, NULL))
@@ -329,19 +333,10 @@ void report_details_diff(struct report_details *m, const struct report_task *t, 
     if (ret->wrong)
         buf_cut(&ret->text, 0);
     else
-        mask(m, &ret->text);
+        mask_secrets(m, &ret->text);
 }
 
-static const struct dialect *dialect_of(const char *engine)
-{
-    for (int i = 1; engine && engine_words[i]; i++) {
-        if (strcmp(engine_words[i], engine) == 0)
-            return agent_dialect((enum engine)i);
-    }
-    return agent_dialect(ENGINE_COMMAND);
-}
-
-/* Appends the end of a file; *ret_cut: there is more before it. */
+/* Appends the last `max` bytes of a file; *ret_cut: the file is longer. */
 static bool read_end(const char *path, size_t max, struct buf *out, bool *ret_cut)
 {
     autoclose int fd = -1;
@@ -357,25 +352,25 @@ static bool read_end(const char *path, size_t max, struct buf *out, bool *ret_cu
     return true;
 }
 
-static void read_lines(const char *engine, const char *s, size_t len, struct buf *out)
+static void add_transcript(const char *engine, const char *s, size_t len, struct buf *out)
 {
     struct transcript text;
-    transcript_init(&text, dialect_of(engine));
+    transcript_init(&text, transcript_dialect(engine));
     transcript_feed(&text, s, len, out);
     transcript_end(&text, out);
     transcript_done(&text);
 }
 
-/* Where the first whole line begins of what was cut and masked, and no secret can have been cut
- * that was too long to be known by its end. */
-static size_t find_whole(const struct report_details *m, const struct buf *text)
+/* The start of the first whole line in a text that was cut and masked. Skips the part in which a
+ * cut secret could have escaped the mask. */
+static size_t find_safe_line(const struct report_details *m, const struct buf *text)
 {
     size_t unsure = 2 * m->secrets.longest;
     const char *lf = unsure < text->len ? memchr(text->s + unsure, '\n', text->len - unsure) : NULL;
     return lf ? (size_t)(lf + 1 - text->s) : text->len;
 }
 
-/* The last max bytes of a text, from the beginning of a line. */
+/* Keeps at most the last `max` bytes, from the start of a line. */
 static bool keep_end(struct buf *text, size_t max)
 {
     if (text->len <= max)
@@ -389,7 +384,8 @@ static bool keep_end(struct buf *text, size_t max)
     return true;
 }
 
-/* Events take more room than what they come to. */
+/* Reads more than `max` bytes, because the events of an engine are longer than their readable
+ * form. */
 void report_details_log(struct report_details *m, const struct report_task *t, size_t max,
                         struct report_part *ret)
 {
@@ -399,14 +395,14 @@ void report_details_log(struct report_details *m, const struct report_task *t, s
         return;
     autofree char *path = mem_printf("%s/%d/out", t->logs, t->row.attempts);
     if (!read_end(path, max * 4 + LINE_MAX_, &raw, &ret->cut))
-        ret->wrong = "No log is kept.";
+        ret->wrong = "The log is gone.";
     else if (has_lost_secret(m, t))
         ret->wrong = lost_secret;
     if (ret->wrong)
         return;
-    mask(m, &raw);
-    size_t whole = ret->cut ? find_whole(m, &raw) : 0;
-    read_lines(t->row.engine, raw.s + whole, raw.len - whole, &ret->text);
-    mask(m, &ret->text);
+    mask_secrets(m, &raw);
+    size_t whole = ret->cut ? find_safe_line(m, &raw) : 0;
+    add_transcript(t->row.engine, raw.s + whole, raw.len - whole, &ret->text);
+    mask_secrets(m, &ret->text);
     ret->cut = keep_end(&ret->text, max) || ret->cut;
 }

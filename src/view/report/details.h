@@ -1,10 +1,9 @@
 /*
- * struct report_details: what the longer reports show beyond the rows of the store: who waited for
- * whom, when each task did what, where it strayed, what it changed and what its agent said last.
+ * struct report_details: data of the longer reports that the rows do not have: dependencies,
+ * timelines, changes outside the task's paths, diffs, and the last output of agents.
  *
- * Diffs and logs are read one by one, as they are shown. What cannot be masked is not shown: where
- * a secret of a task was in the environment of the run and is not in ours, nobody knows it any
- * more.
+ * Diffs and logs are read one by one when they are written. We show nothing that we cannot mask:
+ * if a secret of a task was in the environment of the run but is not in ours, we do not know it.
  */
 #ifndef VIEW_REPORT_DETAILS_H
 #define VIEW_REPORT_DETAILS_H
@@ -21,7 +20,7 @@ enum report_doing {
     REPORT_PARKED,
 };
 
-/* A stretch of a task's time. */
+/* A time span in one activity. */
 struct report_span {
     int64_t from, to; /* ms since 1970 */
     enum report_doing doing;
@@ -29,29 +28,29 @@ struct report_span {
 
 struct report_life {
     VEC(struct report_span) spans;
-    bool going;                  /* the last one has no end yet */
-    VEC(const char *) strays;    /* paths that it changed and does not own, of the repository */
-    VEC(const char *) conflicts; /* paths in conflict, likewise */
-    uint32_t stage;              /* 0 without dependencies, else 1 + that of the latest one */
-    VEC(uint32_t) needs;         /* places in the report, of those that are in it */
-    const struct task *task;     /* of the plan; NULL: it is not known */
+    bool going;               /* the last span is still open */
+    VEC(const char *) strays; /* changed paths that it does not own, relative to the repository */
+    VEC(const char *) conflicts; /* conflicting paths, relative to the repository */
+    uint32_t stage;      /* 0 without dependencies, else 1 + the highest stage of a dependency */
+    VEC(uint32_t) needs; /* dependencies, as indexes of tasks in the report */
+    const struct task *task; /* its task in the plan; NULL: unknown */
 };
 
-/* What attempts of one engine and model used together. */
+/* The usage of one engine and model. */
 struct report_spending {
     const char *engine, *model; /* model may be NULL */
     int64_t attempts, tokens_in, tokens_out, cache_read, cache_made;
     double usd;
-    int64_t unpriced; /* attempts that did not tell */
+    int64_t unpriced; /* attempts without a reported cost */
 };
 
 struct report_details {
     const struct report *r;
     struct arena arena;
-    struct report_life *lives; /* by place in the report */
-    uint32_t stages;           /* 0: the plan is not known */
-    size_t needs;              /* of all tasks together */
-    const char *plan_file;     /* absolute; NULL: it was read from standard input, or unknown */
+    struct report_life *lives; /* one per task of the report */
+    uint32_t stages;           /* 0: the plan is unknown */
+    size_t needs;              /* number of dependencies */
+    const char *plan_file;     /* absolute; NULL: read from standard input, or unknown */
     VEC(struct report_spending) spending;
     struct doc doc;
     struct plan plan;
@@ -59,8 +58,8 @@ struct report_details {
     struct secrets secrets;
     const char *git_dir;
     struct diffs diffs;
-    struct map salvaged; /* names of commits, by "TASK/ATTEMPT" */
-    bool looked;         /* for salvage */
+    struct map salvaged; /* "TASK/ATTEMPT" -> commit */
+    bool looked;         /* `salvaged` has been filled */
 };
 
 void report_details_init(struct report_details *m, const struct report *r,
@@ -75,15 +74,15 @@ static inline struct report_life *report_life(const struct report_details *m,
     return &m->lives[t - m->r->tasks];
 }
 
-/* What there is to show of a text that is too long for all of it. */
+/* A part of a long text. */
 struct report_part {
     struct buf text;   /* whole lines, masked */
-    const char *wrong; /* why there is none, or NULL */
-    bool cut;          /* a diff: its end is missing; a log: its beginning */
+    const char *wrong; /* the reason if it cannot be shown, or NULL */
+    bool cut;          /* a diff lacks its end; a log lacks its start */
     struct diff diff;
 };
 
-/* To be released with report_part_done(). Empty where the task changed or said nothing. */
+/* Release with report_part_done(). Empty if the task changed nothing or printed nothing. */
 void report_details_diff(struct report_details *m, const struct report_task *t, size_t max,
                          struct report_part *ret);
 void report_details_log(struct report_details *m, const struct report_task *t, size_t max,

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* view/report/report.css, put into the program when it is built. */
+/* view/report/report.css, embedded at build time */
 extern const unsigned char report_css[];
 extern const size_t report_css_len;
 
@@ -97,7 +97,7 @@ static void add_run(const struct report *r, struct buf *out)
         html_text(out, row->plan);
         buf_addstr(out, "</code>");
     }
-    buf_addstr(out, " <span class=\"soft\">\302\267 begun</span> ");
+    buf_addstr(out, " <span class=\"soft\">\302\267 started</span> ");
     report_html_time(out, row->started);
     if (row->base) {
         buf_addstr(out, " <span class=\"soft\">\302\267 onto</span> <code>");
@@ -111,7 +111,7 @@ static void add_run(const struct report *r, struct buf *out)
         add_short(out, row->tip);
     }
     if (r->kept) {
-        buf_addstr(out, " <span class=\"soft\">\302\267 not on it, but on</span> <code>");
+        buf_addstr(out, " <span class=\"soft\">\302\267 not there yet, but on</span> <code>");
         html_text(out, r->kept);
         buf_addstr(out, "</code>");
     }
@@ -139,9 +139,9 @@ static void add_spent(const struct report *r, struct buf *out)
     report_html_usd(&usd, r->usd);
     buf_addf(out, "<li><b>%s%s</b>cost", usd.s, r->unpriced ? "+" : "");
     if (r->unpriced)
-        buf_addf(out, ", that of %zu task%s unknown", r->unpriced, r->unpriced == 1 ? "" : "s");
+        buf_addf(out, ", cost of %zu task%s unknown", r->unpriced, r->unpriced == 1 ? "" : "s");
     if (r->prices)
-        buf_addf(out, ", reckoned with prices of %s", r->prices);
+        buf_addf(out, ", estimated with prices of %s", r->prices);
     buf_addstr(out, "</li>\n");
 }
 
@@ -181,14 +181,15 @@ static void add_changes(const struct report *r, struct buf *out)
     }
 }
 
-/* Also those that strayed and were only warned. */
-static bool needs_a_look(const struct report_details *m, const struct report_task *t)
+/* Failed or conflicted tasks, and landed tasks that changed paths they do not own. */
+static bool needs_attention(const struct report_details *m, const struct report_task *t)
 {
     return t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED ||
            (report_task_is_well(t) && report_life(m, t)->strays.n);
 }
 
-static void add_cause(const struct report_details *m, const struct report_task *t, struct buf *out)
+static void add_attention_item(const struct report_details *m, const struct report_task *t,
+                               struct buf *out)
 {
     size_t strays = report_life(m, t)->strays.n;
     buf_addf(out, "<li class=\"%s\">",
@@ -196,25 +197,25 @@ static void add_cause(const struct report_details *m, const struct report_task *
     report_html_link(out, t);
     buf_addch(out, ' ');
     if (report_task_is_well(t))
-        buf_addf(out, "changed %zu path%s that it does not own, and landed all the same", strays,
+        buf_addf(out, "changed %zu path%s that it does not own, and landed anyway", strays,
                  strays == 1 ? "" : "s");
     else
         report_html_reason(t, out);
     buf_addstr(out, "</li>\n");
 }
 
-static void add_look(const struct report_details *m, struct buf *out)
+static void add_attention_list(const struct report_details *m, struct buf *out)
 {
     const struct report *r = m->r;
     size_t n = r->changes.n;
     for (size_t i = 0; i < r->n; i++)
-        n += needs_a_look(m, &r->tasks[i]);
+        n += needs_attention(m, &r->tasks[i]);
     if (!n)
         return;
-    buf_addstr(out, "<section id=\"look\"><h2>Needs a look</h2>\n<ul class=\"look\">\n");
+    buf_addstr(out, "<section id=\"look\"><h2>Needs attention</h2>\n<ul class=\"look\">\n");
     for (size_t i = 0; i < r->n; i++) {
-        if (needs_a_look(m, &r->tasks[i]))
-            add_cause(m, &r->tasks[i], out);
+        if (needs_attention(m, &r->tasks[i]))
+            add_attention_item(m, &r->tasks[i], out);
     }
     add_changes(r, out);
     buf_addstr(out, "</ul></section>\n");
@@ -225,7 +226,7 @@ void report_html(struct report_details *m, struct buf *out)
     add_head(m->r, out);
     add_run(m->r, out);
     add_figures(m->r, out);
-    add_look(m, out);
+    add_attention_list(m, out);
     report_html_timeline(m, out);
     report_html_graph(m, out);
     report_html_costs(m, out);

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { COSTLY = 10 };
+enum { COSTLY_MAX = 10 };
 
 static void add_counts(struct buf *out, const int64_t *counts, size_t n)
 {
@@ -40,7 +40,7 @@ static void add_spending(const struct report_details *m, struct buf *out)
         buf_addstr(out, "<tr><td>");
         html_text(out, s->engine);
         buf_addstr(out, "</td><td class=\"left\">");
-        html_text(out, s->model ? s->model : "not told");
+        html_text(out, s->model ? s->model : "unknown");
         buf_addstr(out, "</td>");
         add_counts(out, counts, 5);
         add_money(out, s);
@@ -56,7 +56,7 @@ static void add_spending(const struct report_details *m, struct buf *out)
     if (m->spending.n > 1) {
         const int64_t counts[] = {all.attempts, all.tokens_in, all.tokens_out, all.cache_read,
                                   all.cache_made};
-        buf_addstr(out, "<tfoot><tr><td colspan=\"2\">In all</td>");
+        buf_addstr(out, "<tfoot><tr><td colspan=\"2\">Total</td>");
         add_counts(out, counts, 5);
         add_money(out, &all);
         buf_addstr(out, "</tfoot>");
@@ -64,45 +64,45 @@ static void add_spending(const struct report_details *m, struct buf *out)
     buf_addstr(out, "</table></div>\n");
 }
 
-static double weight(const struct report_task *t)
+static double known_cost(const struct report_task *t)
 {
     return t->row.usd > 0 ? t->row.usd : 0;
 }
 
-static int by_weight(const void *a, const void *b)
+static int compare_costs(const void *a, const void *b)
 {
     const struct report_task *x = *(const struct report_task *const *)a;
     const struct report_task *y = *(const struct report_task *const *)b;
-    if (weight(x) != weight(y))
-        return weight(x) > weight(y) ? -1 : 1;
+    if (known_cost(x) != known_cost(y))
+        return known_cost(x) > known_cost(y) ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
-static void add_costly(const struct report *r, struct buf *out)
+static void add_costly_tasks(const struct report *r, struct buf *out)
 {
     autofree const struct report_task **list = mem_array(r->n + 1, sizeof(const void *));
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        if (weight(&r->tasks[i]) > 0)
+        if (known_cost(&r->tasks[i]) > 0)
             list[n++] = &r->tasks[i];
     }
     if (n < 2)
         return;
-    qsort(list, n, sizeof(const void *), by_weight);
-    size_t shown = n > COSTLY ? COSTLY : n;
+    qsort(list, n, sizeof(const void *), compare_costs);
+    size_t shown = n > COSTLY_MAX ? COSTLY_MAX : n;
     buf_addf(out,
              "<div class=\"tables\"><table><thead><tr><th>%s</th><th></th><th>Read</th>"
              "<th>Written</th><th>Cost</th></tr></thead><tbody>\n",
-             n > COSTLY ? "The ten costliest tasks" : "Task");
+             n > COSTLY_MAX ? "The ten costliest tasks" : "Task");
     for (size_t i = 0; i < shown; i++) {
         const int64_t counts[] = {list[i]->row.tokens_in, list[i]->row.tokens_out};
         buf_addstr(out, "<tr><td>");
         report_html_link(out, list[i]);
         buf_addf(out, "</td><td class=\"bar\"><span style=\"width:%.1f%%\"></span></td>",
-                 100 * weight(list[i]) / weight(list[0]));
+                 100 * known_cost(list[i]) / known_cost(list[0]));
         add_counts(out, counts, 2);
         buf_addstr(out, "<td>");
-        report_html_usd(out, weight(list[i]));
+        report_html_usd(out, known_cost(list[i]));
         buf_addstr(out, "</td></tr>\n");
     }
     buf_addstr(out, "</tbody></table></div>\n");
@@ -114,6 +114,6 @@ void report_html_costs(const struct report_details *m, struct buf *out)
         return;
     buf_addstr(out, "<section id=\"costs\"><h2>Costs</h2>\n");
     add_spending(m, out);
-    add_costly(m->r, out);
+    add_costly_tasks(m->r, out);
     buf_addstr(out, "</section>\n");
 }

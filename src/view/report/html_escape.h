@@ -1,5 +1,5 @@
 /*
- * Text as HTML: nothing in it is taken for markup, and nothing acts on the reader's eye.
+ * Escapes text for HTML: it contains no markup and no misleading characters.
  */
 #ifndef VIEW_REPORT_HTML_ESCAPE_H
 #define VIEW_REPORT_HTML_ESCAPE_H
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Appends a text for an element or an attribute in quotes: one line, harmless as text_harmless()
+/* Appends a text for an element or a quoted attribute: one line, harmless as text_harmless()
  * makes it. */
 void html_text(struct buf *out, const char *s);
 void html_bytes(struct buf *out, const char *s, size_t len);

@@ -6,28 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BOX = 148, TALL = 26, ACROSS = 196, DOWN = 34, MARGIN = 8, LABEL = 19, OPEN_MAX_ = 60 };
+enum {
+    BOX_WIDTH = 148,
+    BOX_HEIGHT = 26,
+    STAGE_STEP = 196,
+    ROW_STEP = 34,
+    MARGIN = 8,
+    LABEL = 19,
+    OPEN_MAX_ = 60
+};
 
-/* A task, or the place where an arrow goes past a stage. */
+/* A node of the drawing: a task, or a point where an arrow passes a stage. */
 struct spot {
     uint32_t stage, row;
-    uint32_t from; /* of an arrow's: the one before it */
+    uint32_t from; /* for an arrow: the previous spot */
 };
 
 struct drawing {
     const struct report_details *m;
-    struct spot *spots; /* those of tasks by their places, then those of arrows */
+    struct spot *spots; /* the tasks in order of the report, then the points of arrows */
     size_t n;
-    uint32_t *last;   /* of each arrow the spot before its end */
-    uint32_t *arrows; /* of each task: its first one, from which on they are its own */
-    bool routed;      /* arrows go past boxes, not behind them: that may take too many spots */
-    uint32_t *order;  /* spots by stage, then from the top */
-    uint32_t *first;  /* of each stage in order; one more at the end */
-    uint32_t tallest; /* spots of the largest stage */
+    uint32_t *last;   /* per arrow: the spot before its end */
+    uint32_t *arrows; /* per task: the index of its first arrow */
+    bool routed; /* arrows pass beside boxes, not behind them; off if that needs too many spots */
+    uint32_t *order;  /* spots by stage, from top to bottom */
+    uint32_t *first;  /* per stage: its start in `order`; one more at the end */
+    uint32_t tallest; /* number of spots in the largest stage */
 };
 
-/* Stages that an arrow goes past. */
-static uint32_t gap_of(const struct drawing *d, uint32_t from, uint32_t to)
+/* The number of stages that an arrow passes. */
+static uint32_t stages_passed(const struct drawing *d, uint32_t from, uint32_t to)
 {
     return d->routed ? d->m->lives[to].stage - d->m->lives[from].stage - 1 : 0;
 }
@@ -38,7 +46,7 @@ static size_t count_spots(const struct drawing *d)
     for (uint32_t i = 0; i < d->m->r->n; i++) {
         const struct report_life *l = &d->m->lives[i];
         for (size_t k = 0; k < l->needs.n; k++)
-            n += gap_of(d, l->needs.v[k], i);
+            n += stages_passed(d, l->needs.v[k], i);
     }
     return n;
 }
@@ -51,7 +59,7 @@ static void put_spots(struct drawing *d)
         d->spots[i].stage = l->stage;
         d->arrows[i] = arrow;
         for (size_t k = 0; k < l->needs.n; k++) {
-            uint32_t from = l->needs.v[k], gap = gap_of(d, from, i);
+            uint32_t from = l->needs.v[k], gap = stages_passed(d, from, i);
             for (uint32_t s = 0; s < gap; s++, from = next++)
                 d->spots[next] =
                     (struct spot){.stage = d->m->lives[l->needs.v[k]].stage + 1 + s, .from = from};
@@ -60,7 +68,7 @@ static void put_spots(struct drawing *d)
     }
 }
 
-/* Counts first, so that it takes one pass for each. */
+/* A counting sort: one pass to count, one to place. */
 static void sort_by_stage(struct drawing *d)
 {
     autofree uint32_t *next = mem_array(d->m->stages + 1, sizeof(*next));
@@ -79,29 +87,29 @@ static uint32_t y_of(const struct drawing *d, uint32_t spot)
 {
     const struct spot *s = &d->spots[spot];
     uint32_t own = d->first[s->stage + 1] - d->first[s->stage];
-    return MARGIN + s->row * DOWN + (d->tallest - own) * DOWN / 2;
+    return MARGIN + s->row * ROW_STEP + (d->tallest - own) * ROW_STEP / 2;
 }
 
 static uint32_t x_of(const struct drawing *d, uint32_t spot)
 {
-    return MARGIN + d->spots[spot].stage * ACROSS;
+    return MARGIN + d->spots[spot].stage * STAGE_STEP;
 }
 
 struct ranked {
-    double wish;
+    double wanted;
     uint32_t spot;
 };
 
-static int by_wish(const void *a, const void *b)
+static int compare_wanted(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    if (x->wish != y->wish)
-        return x->wish < y->wish ? -1 : 1;
+    if (x->wanted != y->wanted)
+        return x->wanted < y->wanted ? -1 : 1;
     return x->spot < y->spot ? -1 : x->spot > y->spot;
 }
 
-/* In the middle of those that it comes from. */
-static double wish_of(const struct drawing *d, uint32_t spot)
+/* The mean height of its predecessors. */
+static double wanted_height(const struct drawing *d, uint32_t spot)
 {
     if (spot >= d->m->r->n)
         return y_of(d, d->spots[spot].from);
@@ -112,41 +120,43 @@ static double wish_of(const struct drawing *d, uint32_t spot)
     return n ? sum / (double)n : 0;
 }
 
-/* One after the other: each finds those before it in their places. */
-static void settle(struct drawing *d)
+/* Orders the stages from left to right, because a stage depends on the rows of the stages before
+ * it. */
+static void order_spots(struct drawing *d)
 {
     autofree struct ranked *list = mem_array(d->tallest + 1, sizeof(*list));
     for (uint32_t stage = 0; stage < d->m->stages; stage++) {
         size_t n = d->first[stage + 1] - d->first[stage];
         uint32_t *order = d->order + d->first[stage];
         for (size_t i = 0; i < n; i++)
-            list[i] = (struct ranked){wish_of(d, order[i]), order[i]};
+            list[i] = (struct ranked){wanted_height(d, order[i]), order[i]};
         if (n)
-            qsort(list, n, sizeof(*list), by_wish);
+            qsort(list, n, sizeof(*list), compare_wanted);
         for (size_t i = 0; i < n; i++)
             d->spots[list[i].spot].row = (uint32_t)i;
     }
 }
 
-/* From the right of one spot to the left of the next. */
+/* A curve from the right of one spot to the left of the next. */
 static void add_bend(const struct drawing *d, uint32_t from, uint32_t to, uint32_t stop,
                      struct buf *out)
 {
-    uint32_t y1 = y_of(d, from) + TALL / 2, y2 = y_of(d, to) + TALL / 2;
-    uint32_t x1 = x_of(d, from) + BOX, x2 = x_of(d, to) - stop, bend = (ACROSS - BOX) / 2;
+    uint32_t y1 = y_of(d, from) + BOX_HEIGHT / 2, y2 = y_of(d, to) + BOX_HEIGHT / 2;
+    uint32_t x1 = x_of(d, from) + BOX_WIDTH, x2 = x_of(d, to) - stop,
+             bend = (STAGE_STEP - BOX_WIDTH) / 2;
     buf_addf(out, "C%u %u %u %u %u %u", x1 + bend, y1, x2 - bend, y2, x2, y2);
 }
 
 static void add_arrow(const struct drawing *d, uint32_t from, uint32_t to, uint32_t last,
                       struct buf *out)
 {
-    uint32_t gap = gap_of(d, from, to), at = from;
-    buf_addf(out, "<path class=\"edge\" marker-end=\"url(#tip)\" d=\"M%u %u", x_of(d, from) + BOX,
-             y_of(d, from) + TALL / 2);
-    for (uint32_t s = 0; s < gap; s++) { /* its spots are one after the other */
+    uint32_t gap = stages_passed(d, from, to), at = from;
+    buf_addf(out, "<path class=\"edge\" marker-end=\"url(#tip)\" d=\"M%u %u",
+             x_of(d, from) + BOX_WIDTH, y_of(d, from) + BOX_HEIGHT / 2);
+    for (uint32_t s = 0; s < gap; s++) { /* the spots of an arrow are consecutive */
         uint32_t spot = last - (gap - 1 - s);
         add_bend(d, at, spot, 0, out);
-        buf_addf(out, "H%u", x_of(d, spot) + BOX);
+        buf_addf(out, "H%u", x_of(d, spot) + BOX_WIDTH);
         at = spot;
     }
     add_bend(d, at, to, 5, out);
@@ -170,20 +180,21 @@ static void add_box(const struct drawing *d, uint32_t task, struct buf *out)
              "</title><rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" rx=\"4\"/>"
              "<rect class=\"mark\" x=\"%u\" y=\"%u\" width=\"4\" height=\"%d\" rx=\"2\"/>"
              "<text x=\"%u\" y=\"%u\">",
-             x, y, BOX, TALL, x, y, TALL, x + 11, y + 17);
+             x, y, BOX_WIDTH, BOX_HEIGHT, x, y, BOX_HEIGHT, x + 11, y + 17);
     html_bytes(out, t->row.id, fits);
     buf_addf(out, "%s</text></a>\n", fits < len ? "\xe2\x80\xa6" : "");
 }
 
-static void draw(const struct drawing *d, struct buf *out)
+static void draw_graph(const struct drawing *d, struct buf *out)
 {
     const struct report_details *m = d->m;
-    buf_addf(out,
-             "<svg width=\"%u\" height=\"%u\" role=\"img\" aria-label=\"Who waited for whom\">\n"
-             "<defs><marker id=\"tip\" markerWidth=\"6\" markerHeight=\"6\" refX=\"1\" refY=\"3\" "
-             "orient=\"auto\"><path class=\"tip\" d=\"M0 0L6 3L0 6z\"/></marker></defs>\n",
-             2 * MARGIN + (m->stages - 1) * ACROSS + BOX,
-             2 * MARGIN + (d->tallest - 1) * DOWN + TALL);
+    buf_addf(
+        out,
+        "<svg width=\"%u\" height=\"%u\" role=\"img\" aria-label=\"Dependencies of the tasks\">\n"
+        "<defs><marker id=\"tip\" markerWidth=\"6\" markerHeight=\"6\" refX=\"1\" refY=\"3\" "
+        "orient=\"auto\"><path class=\"tip\" d=\"M0 0L6 3L0 6z\"/></marker></defs>\n",
+        2 * MARGIN + (m->stages - 1) * STAGE_STEP + BOX_WIDTH,
+        2 * MARGIN + (d->tallest - 1) * ROW_STEP + BOX_HEIGHT);
     for (uint32_t i = 0; i < m->r->n; i++) {
         for (size_t k = 0; k < m->lives[i].needs.n; k++)
             add_arrow(d, m->lives[i].needs.v[k], i, d->last[d->arrows[i] + k], out);
@@ -193,7 +204,7 @@ static void draw(const struct drawing *d, struct buf *out)
     buf_addstr(out, "</svg>\n");
 }
 
-static void lay_out(struct drawing *d, struct arena *a)
+static void compute_layout(struct drawing *d, struct arena *a)
 {
     size_t tasks = d->m->r->n;
     d->routed = true;
@@ -207,7 +218,7 @@ static void lay_out(struct drawing *d, struct arena *a)
     d->first = arena_array(a, d->m->stages + 2, sizeof(*d->first));
     put_spots(d);
     sort_by_stage(d);
-    settle(d);
+    order_spots(d);
 }
 
 void report_html_graph(const struct report_details *m, struct buf *out)
@@ -216,13 +227,13 @@ void report_html_graph(const struct report_details *m, struct buf *out)
     struct drawing d = {.m = m};
     if (!m->needs)
         return;
-    lay_out(&d, &a);
+    compute_layout(&d, &a);
     buf_addstr(out, "<section id=\"graph\"><h2>Graph</h2>\n");
     buf_addf(out,
              "<details class=\"drawing\"%s><summary>%u stages, %zu dependenc%s</summary>\n"
              "<div class=\"box graph\">\n",
              m->r->n <= OPEN_MAX_ ? " open" : "", m->stages, m->needs, m->needs == 1 ? "y" : "ies");
-    draw(&d, out);
+    draw_graph(&d, out);
     buf_addstr(out, "</div></details></section>\n");
     arena_done(&a);
 }

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A report is opened in a browser and sent by mail: each part has its limit, and so have all
- * together. */
+/* The report is opened in browsers and sent by mail, so each part has a limit, and so has the
+ * whole. */
 enum {
     DIFF_MAX = 64 << 10,
     DIFFS_MAX = 8 << 20,
@@ -23,7 +23,6 @@ struct page {
     size_t diffs_left, logs_left;
 };
 
-/* Lines in a <pre>, each an element of its own where it has a class. */
 static void add_lines(struct buf *out, const char *s, size_t len)
 {
     while (len) {
@@ -54,7 +53,7 @@ static void add_code_fact(struct buf *out, const char *label, const char *value)
     buf_addstr(out, "</code></dd>\n");
 }
 
-/* A line of its own: paths are long. */
+/* On a line of its own, because paths are long. */
 static void add_path_fact(struct buf *out, const char *label, const char *value)
 {
     if (!value)
@@ -68,7 +67,7 @@ static void add_needs(const struct report_details *m, const struct report_life *
 {
     if (!l->needs.n)
         return;
-    buf_addstr(out, "<dt>Waited for</dt><dd>");
+    buf_addstr(out, "<dt>Depends on</dt><dd>");
     for (size_t i = 0; i < l->needs.n; i++) {
         buf_addstr(out, i ? ", " : "");
         report_html_link(out, &m->r->tasks[l->needs.v[i]]);
@@ -103,11 +102,11 @@ static void add_tokens(const struct report_task *t, struct buf *out)
     buf_addstr(out, " written</dd>\n");
 }
 
-static void add_began(const struct report_task *t, struct buf *out)
+static void add_started(const struct report_task *t, struct buf *out)
 {
     if (!t->row.started)
         return;
-    buf_addstr(out, "<dt>Begun</dt><dd>");
+    buf_addstr(out, "<dt>Started</dt><dd>");
     report_html_time(out, t->row.started);
     buf_addstr(out, "</dd>\n");
 }
@@ -119,13 +118,13 @@ static void add_facts(const struct report_details *m, const struct report_task *
     buf_addstr(out, "<dl>\n");
     add_fact(out, "Engine", row->engine);
     add_fact(out, "Model", l->task ? l->task->model : NULL);
-    add_began(t, out);
+    add_started(t, out);
     if (report_task_ran(t) && t->end != REPORT_UNFINISHED)
         buf_addf(out, "<dt>Exit code</dt><dd>%d</dd>\n", row->exit_code);
     add_tokens(t, out);
     add_needs(m, l, out);
     add_owns(l, out);
-    add_code_fact(out, "Began with", row->start_commit);
+    add_code_fact(out, "Start commit", row->start_commit);
     add_code_fact(out, "Commit", row->commit);
     add_code_fact(out, "Landed as", row->landed);
     add_path_fact(out, "Branch", row->branch);
@@ -163,51 +162,50 @@ static void add_resolve(const struct report *r, const struct report_task *t, str
 static void add_why(const struct report_details *m, const struct report_task *t, struct buf *out)
 {
     const struct report_life *l = report_life(m, t);
-    bool told = !report_task_is_well(t) && (t->row.reason || t->output);
-    if (!told && !l->strays.n)
+    bool has_reason = !report_task_is_well(t) && (t->row.reason || t->output);
+    if (!has_reason && !l->strays.n)
         return;
-    buf_addf(out, "<div class=\"why %s\">\n", told ? report_html_ends[t->end] : "conflicted");
-    if (told) {
+    buf_addf(out, "<div class=\"why %s\">\n", has_reason ? report_html_ends[t->end] : "conflicted");
+    if (has_reason) {
         buf_addstr(out, "<p>");
         report_html_reason(t, out);
         buf_addstr(out, "</p>\n");
     }
-    add_paths(out, "Changed, and not its own:", l->strays.v, l->strays.n);
+    add_paths(out, "Changed outside its paths:", l->strays.v, l->strays.n);
     add_paths(out, "In conflict:", l->conflicts.v,
               t->end == REPORT_CONFLICTED ? l->conflicts.n : 0);
     add_resolve(m->r, t, out);
-    if (told && t->output) {
+    if (has_reason && t->output) {
         buf_addstr(out, "<p class=\"soft\">The end of its output:</p>\n<pre class=\"wrap\">");
         add_lines(out, t->output, strlen(t->output));
         buf_addstr(out, "</pre>\n");
     }
     if (t->salvaged && t->end == REPORT_FAILED)
-        buf_addf(out,
-                 "<p>What it had done is saved: <code>anabranch salvage show %s/%s/%d</code></p>\n",
+        buf_addf(out, "<p>Its work is saved: <code>anabranch salvage show %s/%s/%d</code></p>\n",
                  m->r->row.id, t->row.id, t->salvaged);
     buf_addstr(out, "</div>\n");
 }
 
-/* *in: whether lines of the file have begun, of which none begins like a header. */
-static const char *class_of(const char *line, size_t len, bool *in)
+/* *in: we are inside a hunk, where no line is a header. */
+static const char *line_class(const char *line, size_t len, bool *in_hunk)
 {
     if (len >= 5 && memcmp(line, "diff ", 5) == 0) {
-        *in = false;
+        *in_hunk = false;
         return "f";
     }
-    *in = *in || *line == '@';
-    if (!*in || *line == '@')
+    *in_hunk = *in_hunk || *line == '@';
+    if (!*in_hunk || *line == '@')
         return "h";
     return *line == '+' ? "a" : *line == '-' ? "d" : "";
 }
 
 static void add_patch(struct buf *out, const char *s, size_t len)
 {
-    bool in = false;
+    bool in_hunk = false;
     while (len) {
         const char *lf = memchr(s, '\n', len);
         size_t n = lf ? (size_t)(lf - s) : len;
-        const char *class = n ? class_of(s, n, &in) : "";
+        const char *class = n ? line_class(s, n, &in_hunk) : "";
         buf_addf(out, *class ? "<span class=\"%s\">" : "<span>", class);
         html_code(out, s, n);
         buf_addstr(out, "\n</span>");
@@ -241,7 +239,7 @@ static void add_diff(const struct page *p, const struct report_task *t,
         buf_addstr(out, "</pre>\n");
     }
     if (part->cut) {
-        buf_addstr(out, "<p class=\"cut\">It is longer than is shown here. All of it: ");
+        buf_addstr(out, "<p class=\"cut\">Cut here. For all of it: ");
         add_command(out, "diff", p, t);
         buf_addstr(out, "</p>\n");
     }
@@ -272,7 +270,7 @@ static void add_log(struct page *p, const struct report_task *t)
         return;
     buf_addf(out, "<details><summary>%s</summary>\n", part.cut ? "The end of its log" : "Log");
     if (part.cut) {
-        buf_addstr(out, "<p class=\"cut\">It began earlier. All of it: ");
+        buf_addstr(out, "<p class=\"cut\">The start is cut. For all of it: ");
         add_command(out, "logs", p, t);
         buf_addstr(out, "</p>\n");
     }
@@ -321,13 +319,14 @@ static void add_task(struct page *p, const struct report_task *t)
     p->diffs_left -= diff.text.len < p->diffs_left ? diff.text.len : p->diffs_left;
     buf_addf(p->out, "<details class=\"task %s\"%s>", report_html_ends[t->end], bad ? " open" : "");
     add_summary(p, t, &diff);
-    buf_addstr(p->out, "<div class=\"body\" id=\"task-"); /* a link to what is inside opens it */
+    buf_addstr(p->out,
+               "<div class=\"body\" id=\"task-"); /* so that a link to the task opens its details */
     html_text(p->out, t->row.id);
     buf_addstr(p->out, "\">\n");
     add_why(p->m, t, p->out);
     add_facts(p->m, t, p->out);
     if (full && (t->row.commit || t->salvaged))
-        add_left_out(p, t, "What it changed", "diff");
+        add_left_out(p, t, "Its diff", "diff");
     add_diff(p, t, &diff);
     if (report_task_ran(t))
         add_log(p, t);
@@ -339,7 +338,7 @@ void report_html_tasks(struct report_details *m, struct buf *out)
     struct page p = {.m = m, .out = out, .diffs_left = DIFFS_MAX, .logs_left = LOGS_MAX};
     buf_addstr(out,
                "<section id=\"tasks\"><h2>Tasks</h2>\n<div class=\"row heads\"><span>Task</span>"
-               "<span>Title</span><span>State</span><span>Tries</span><span>Time</span>"
+               "<span>Title</span><span>State</span><span>Attempts</span><span>Time</span>"
                "<span>Lines</span><span>Cost</span></div>\n");
     for (size_t i = 0; i < m->r->n; i++)
         add_task(&p, &m->r->tasks[i]);

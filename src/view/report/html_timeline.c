@@ -7,7 +7,7 @@
 
 enum { ROW = 20, HEAD = 22, TICKS = 8, OPEN_MAX_ = 60 };
 
-/* Between two marks: as few as fit, in steps that people count in. */
+/* The step between two ticks: a round number that gives few enough ticks. */
 static int64_t find_step(int64_t span)
 {
     static const int64_t steps[] = {
@@ -40,7 +40,7 @@ static void add_ticks(int64_t span, int height, struct buf *out)
     }
 }
 
-/* Never so narrow that it is not seen. */
+/* At least wide enough to be visible. */
 static void add_span(const struct report_span *s, const struct report_task *t, int64_t start,
                      int64_t span, int y, struct buf *out)
 {
@@ -71,7 +71,7 @@ struct rows {
     size_t n;
 };
 
-static int by_time(const void *a, const void *b)
+static int compare_start(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
     if (x->began != y->began)
@@ -79,7 +79,7 @@ static int by_time(const void *a, const void *b)
     return x->task < y->task ? -1 : x->task > y->task;
 }
 
-/* Those that began, the first one first. */
+/* The tasks that started, earliest first. */
 static void find_rows(const struct report_details *m, struct rows *rows)
 {
     rows->v = mem_array(m->r->n + 1, sizeof(*rows->v));
@@ -88,7 +88,7 @@ static void find_rows(const struct report_details *m, struct rows *rows)
             rows->v[rows->n++] = (struct row){m->lives[i].spans.v[0].from, (uint32_t)i};
     }
     if (rows->n)
-        qsort(rows->v, rows->n, sizeof(*rows->v), by_time);
+        qsort(rows->v, rows->n, sizeof(*rows->v), compare_start);
 }
 
 static void add_names(const struct report_details *m, const struct rows *rows, struct buf *out)

@@ -7,7 +7,7 @@
 
 enum { SCHEMA_VERSION = 1 };
 
-/* Every member is always there: what is not known is null. */
+/* Every member is always present; unknown values are null. */
 static void put_null(struct arena *a, struct node *map, const char *key)
 {
     node_put_value(a, map, key, node_new(a, NODE_NULL, (struct pos){0}));
@@ -45,7 +45,7 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
     put_string(a, map, key, time ? text.s : NULL);
 }
 
-/* What came of the last agent that ended. */
+/* The result of the last agent that ended. */
 static void encode_outcome(const struct node *from, struct arena *a, struct node *map)
 {
     static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What XML has no way to say at all becomes U+FFFD. */
+/* Characters that XML cannot contain become U+FFFD. */
 static bool is_xml(uint32_t c)
 {
     return c == '\t' || c == '\n' || (c >= 0x20 && c != 0x7f && c != 0xfffe && c != 0xffff);
@@ -41,7 +41,7 @@ static void add_text(struct buf *out, const char *s)
     }
 }
 
-/* One line: a line end in an attribute would be read as a blank. */
+/* One line, because XML parsers turn a line end in an attribute into a blank. */
 static void add_attribute(struct buf *out, const char *name, const char *value)
 {
     autobuf struct buf line = BUF_INIT;
@@ -133,7 +133,7 @@ static void add_facts(const struct report_task *t, struct buf *out)
     if (report_task_knows_tokens(t))
         buf_addf(out, "tokens: %" PRId64 " in, %" PRId64 " out\n", row->tokens_in, row->tokens_out);
     if (row->usd >= 0)
-        buf_addf(out, "cost: $%.4f%s%s\n", row->usd, t->prices ? ", reckoned with prices of " : "",
+        buf_addf(out, "cost: $%.4f%s%s\n", row->usd, t->prices ? ", estimated with prices of " : "",
                  t->prices ? t->prices : "");
     buf_addstr(out, "</system-out>\n");
 }

@@ -18,9 +18,9 @@ static int list_refs(const struct git_place *at, const char *base, const char *r
     return 0;
 }
 
-/* A base that is gone has nothing. */
-static int base_has(const struct git_place *at, const char *base, const char *commit, bool *ret_yes,
-                    struct err *err)
+/* A deleted base branch has no commits. */
+static int base_contains(const struct git_place *at, const char *base, const char *commit,
+                         bool *ret_yes, struct err *err)
 {
     *ret_yes = false;
     return base && git_is_ancestor(at, commit, base, ret_yes, err) ? -1 : 0;
@@ -42,7 +42,7 @@ int report_find_kept(struct report *r, const char *git_dir, struct err *err)
     const char *commit = packed_refs_get(&refs, ref);
     if (!commit)
         return 0;
-    if (base_has(&at, packed_refs_get(&refs, base), commit, &has, err))
+    if (base_contains(&at, packed_refs_get(&refs, base), commit, &has, err))
         return -1;
     r->kept = has ? NULL : arena_str(&r->arena, ref);
     return 0;

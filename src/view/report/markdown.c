@@ -8,11 +8,18 @@
 
 #include <string.h>
 
-/* A comment on GitHub has at most 65536 characters, of which none is less than a byte; what is
- * drawn there at most 50000, and no more than 500 arrows. */
-enum { COMMENT = 64000, TABLE = 32000, GRAPH = 12000, NODES = 120, EDGES = 400, OUTPUT = 3000 };
+/* GitHub allows 65536 characters per comment (a character is at least a byte), and 50000
+ * characters and 500 arrows per drawing. */
+enum {
+    COMMENT_MAX = 64000,
+    TABLE_MAX = 32000,
+    GRAPH_MAX = 12000,
+    NODES_MAX = 120,
+    EDGES_MAX = 400,
+    OUTPUT_MAX = 3000
+};
 
-/* One line, of which no character is taken for markup, a cell's end or HTML. */
+/* Appends one line, with all characters escaped that Markdown, tables or HTML would interpret. */
 static void add_safe(struct buf *out, const char *s)
 {
     autobuf struct buf line = BUF_INIT;
@@ -24,8 +31,8 @@ static void add_safe(struct buf *out, const char *s)
     }
 }
 
-/* Whole characters of at most so many bytes: a width would not bound them. */
-static size_t fit(const char *s, size_t len, size_t max)
+/* Whole characters of at most `max` bytes; limiting the width would not limit the bytes. */
+static size_t fit_bytes(const char *s, size_t len, size_t max)
 {
     if (len <= max)
         return len;
@@ -34,12 +41,12 @@ static size_t fit(const char *s, size_t len, size_t max)
     return max;
 }
 
-/* The same of a text that may be long. */
+/* The same for a text that may be long; cuts it. */
 static void add_short(struct buf *out, const char *s, size_t max)
 {
     autobuf struct buf line = BUF_INIT;
     text_add_harmless(&line, s);
-    size_t fits = fit(line.s, line.len, max);
+    size_t fits = fit_bytes(line.s, line.len, max);
     bool cut = fits < line.len;
     buf_cut(&line, fits);
     add_safe(out, line.s);
@@ -70,7 +77,7 @@ static void add_usd(struct buf *out, double usd, const char *prices)
     else
         buf_addstr(out, "unknown");
     if (usd >= 0 && prices)
-        buf_addf(out, " (reckoned, prices of %s)", prices);
+        buf_addf(out, " (estimated, prices of %s)", prices);
 }
 
 static void add_item(struct buf *out, const char *label, const char *value)
@@ -114,7 +121,8 @@ static void add_run(const struct report *r, struct buf *out)
     buf_addstr(out, "\n- Cost: ");
     add_usd(out, r->usd, r->prices);
     if (r->unpriced && r->usd >= 0)
-        buf_addf(out, ", and that of %zu more task%s", r->unpriced, r->unpriced == 1 ? "" : "s");
+        buf_addf(out, ", plus unknown cost of %zu task%s", r->unpriced,
+                 r->unpriced == 1 ? "" : "s");
     buf_addch(out, '\n');
     add_item(out, "Logs", r->logs);
 }
@@ -149,15 +157,14 @@ static void add_graph(const struct report_details *m, struct buf *out)
     autobuf struct buf graph = BUF_INIT;
     if (!m->needs)
         return;
-    for (size_t i = 0; i < m->r->n && m->r->n <= NODES; i++)
+    for (size_t i = 0; i < m->r->n && m->r->n <= NODES_MAX; i++)
         add_node(m->r, i, &graph);
-    for (size_t i = 0; i < m->r->n && m->needs <= EDGES; i++) {
+    for (size_t i = 0; i < m->r->n && m->needs <= EDGES_MAX; i++) {
         for (size_t k = 0; k < m->lives[i].needs.n; k++)
             buf_addf(&graph, "  t%u --> t%zu\n", m->lives[i].needs.v[k], i);
     }
-    if (m->r->n > NODES || m->needs > EDGES || graph.len > GRAPH) {
-        buf_addf(out,
-                 "\nThe graph of %zu tasks and %zu dependencies is too large to be drawn here.\n",
+    if (m->r->n > NODES_MAX || m->needs > EDGES_MAX || graph.len > GRAPH_MAX) {
+        buf_addf(out, "\nThe graph of %zu tasks and %zu dependencies is too large to draw here.\n",
                  m->r->n, m->needs);
         return;
     }
@@ -192,11 +199,11 @@ static void add_row(const struct report_task *t, struct buf *out)
     buf_addstr(out, " |\n");
 }
 
-/* Those that went well are the first to be left out. */
+/* If the table is too long, leaves out successful tasks first. */
 static void add_table(const struct report *r, struct buf *out)
 {
     autofree bool *shown = mem_array(r->n + 1, sizeof(*shown));
-    size_t room = TABLE, left_out = 0; /* what is before it is short */
+    size_t room = TABLE_MAX, left_out = 0; /* the part before the table is short */
     for (int well = 0; well < 2; well++) {
         for (size_t i = 0; i < r->n; i++) {
             autobuf struct buf row = BUF_INIT;
@@ -204,7 +211,8 @@ static void add_table(const struct report *r, struct buf *out)
                 continue;
             add_row(&r->tasks[i], &row);
             shown[i] = row.len <= room;
-            room = shown[i] ? room - row.len : 0; /* no shorter one in the place of this one */
+            room =
+                shown[i] ? room - row.len : 0; /* once a row does not fit, no shorter one follows */
             left_out += !shown[i];
         }
     }
@@ -220,16 +228,16 @@ static void add_table(const struct report *r, struct buf *out)
                  left_out == 1 ? " is" : "s are");
 }
 
-/* Indented code takes any text as it is; but a line that is too long is cut. */
+/* Indented code needs no escaping. Cuts long lines. */
 static void add_code(struct buf *out, const char *text)
 {
     size_t start = out->len;
     while (*text) {
-        size_t len = strcspn(text, "\n"), shown = fit(text, len, 400);
+        size_t len = strcspn(text, "\n"), shown = fit_bytes(text, len, 400);
         buf_addf(out, "    %.*s%s\n", (int)shown, text, shown < len ? "..." : "");
         text += len + (text[len] == '\n');
-        if (*text && out->len - start > OUTPUT) {
-            buf_addstr(out, "\nIt goes on.\n");
+        if (*text && out->len - start > OUTPUT_MAX) {
+            buf_addstr(out, "\nCut here.\n");
             return;
         }
     }
@@ -239,7 +247,7 @@ static void add_strays(const struct report_life *l, struct buf *out)
 {
     if (!l->strays.n)
         return;
-    buf_addstr(out, "- Changed, and not its own:");
+    buf_addstr(out, "- Changed outside its paths:");
     for (size_t i = 0; i < l->strays.n && i < 10; i++) {
         buf_addch(out, ' ');
         add_short(out, l->strays.v[i], 200);
@@ -285,10 +293,10 @@ static void add_change(const struct report_change *c, struct buf *out)
     add_item(out, safe.s, text.s);
 }
 
-/* Appends a piece where there is room for it, and for a line that says how many had none. */
+/* Appends a piece if it fits and leaves room for a line about the pieces left out. */
 static bool add_piece(struct buf *out, const struct buf *piece)
 {
-    if (out->len + piece->len > COMMENT)
+    if (out->len + piece->len > COMMENT_MAX)
         return false;
     buf_add(out, piece->s, piece->len);
     return true;
@@ -306,8 +314,8 @@ static void add_failures(const struct report_details *m, struct buf *out)
         left_out += !add_piece(out, &piece);
     }
     if (left_out)
-        buf_addf(out, "\n%zu more of those that failed %s left out here, to keep this short.\n",
-                 left_out, left_out == 1 ? "is" : "are");
+        buf_addf(out, "\n%zu more failed tasks %s left out to keep this short.\n", left_out,
+                 left_out == 1 ? "is" : "are");
 }
 
 static void add_changes(const struct report *r, struct buf *out)

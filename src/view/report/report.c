@@ -22,12 +22,12 @@ struct loader {
     VEC(struct report_task) tasks;
 };
 
-static const char *keep(struct report *r, const char *s)
+static const char *keep_string(struct report *r, const char *s)
 {
     return s ? arena_str(&r->arena, s) : NULL;
 }
 
-static bool take_task(void *ctx, const struct store_task *task)
+static bool append_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
     struct report_task t = {.row = store_keep_task(task, &l->r->arena), .lane = -1};
@@ -35,39 +35,39 @@ static bool take_task(void *ctx, const struct store_task *task)
     return true;
 }
 
-/* The end of a failed task's output was masked when it was told; the logs themselves are not. */
-static void take_failure(struct report *r, const struct store_event *ev, const struct node *data)
+/* The run masked this output when it recorded the event. The logs are not masked. */
+static void keep_output(struct report *r, const struct store_event *ev, const struct node *data)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t)
-        t->output = keep(r, node_new_string(data, "output", t->output));
+        t->output = keep_string(r, node_new_string(data, "output", t->output));
 }
 
-static void take_salvage(struct report *r, const struct store_event *ev, const struct node *data)
+static void note_salvage(struct report *r, const struct store_event *ev, const struct node *data)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t && node_get(data, "ref"))
         t->salvaged = ev->attempt;
 }
 
-static void take_change(struct report *r, const struct store_event *ev, struct doc *doc)
+static void keep_change(struct report *r, const struct store_event *ev, struct doc *doc)
 {
     if (!state_change_text_is_change(doc->root))
         return;
-    vec_push(&r->changes, (struct report_change){keep(r, ev->task), doc->root});
+    vec_push(&r->changes, (struct report_change){keep_string(r, ev->task), doc->root});
     vec_push(&r->docs, *doc);
     *doc = (struct doc){0};
 }
 
-/* Its state says whether that is still so. */
-static void take_parked(struct report *r, const struct store_event *ev, const struct node *data)
+/* The task's state tells whether it is still parked. */
+static void note_parked(struct report *r, const struct store_event *ev, const struct node *data)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t && ev->attempt == t->row.attempts && strcmp(t->row.state, "waiting") == 0)
         t->lane = node_new_int(data, "lane", -1);
 }
 
-/* The agent that an event is of, where that runs now. */
+/* The task of the event, if the attempt of the event is running. */
 static struct report_task *find_running(const struct report *r, const struct store_event *ev)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
@@ -75,8 +75,8 @@ static struct report_task *find_running(const struct report *r, const struct sto
     return runs ? t : NULL;
 }
 
-/* The last that was told counts. */
-static void take_doing(struct report *r, const struct store_event *ev, const struct node *data)
+/* The last event counts. */
+static void note_activity(struct report *r, const struct store_event *ev, const struct node *data)
 {
     struct report_task *t = find_running(r, ev);
     if (strcmp(ev->name, "task.waiting") == 0)
@@ -85,7 +85,7 @@ static void take_doing(struct report *r, const struct store_event *ev, const str
         activity_take_action(&t->doing, data, ev->time);
 }
 
-static void take_exit(struct report *r, const struct store_event *ev, struct doc *doc)
+static void keep_outcome(struct report *r, const struct store_event *ev, struct doc *doc)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (!t)
@@ -96,81 +96,82 @@ static void take_exit(struct report *r, const struct store_event *ev, struct doc
     *doc = (struct doc){0};
 }
 
-static void take_opened(struct report *r, const struct store_event *ev, const struct node *data)
+static void open_limit(struct report *r, const struct store_event *ev, const struct node *data)
 {
     limits_opened(&r->limits, data, ev->time);
 }
 
-static void take_closed(struct report *r, const struct store_event *ev, const struct node *data)
+static void close_limit(struct report *r, const struct store_event *ev, const struct node *data)
 {
     (void)ev;
     limits_closed(&r->limits, data);
 }
 
-static void take_resumed(struct report *r, const struct store_event *ev, const struct node *data)
+static void note_resumed(struct report *r, const struct store_event *ev, const struct node *data)
 {
     r->paused = false;
     idle_note(&r->idle, ev->time, data);
 }
 
-static void take_paused(struct report *r, const struct store_event *ev, const struct node *data)
+static void note_paused(struct report *r, const struct store_event *ev, const struct node *data)
 {
     (void)ev;
     (void)data;
     r->paused = true;
 }
 
-/* Of the events, those that say more than the rows; `keep` may keep the data. */
+/* The events that tell more than the rows. A `keep` function may take ownership of the data. */
 static const struct {
     const char *name;
     bool of_task;
-    void (*take)(struct report *r, const struct store_event *ev, const struct node *data);
+    void (*apply)(struct report *r, const struct store_event *ev, const struct node *data);
     void (*keep)(struct report *r, const struct store_event *ev, struct doc *doc);
-} told[] = {
-    {"task.action", true, take_doing, NULL},         {"task.waiting", true, take_doing, NULL},
-    {"task.exited", true, NULL, take_exit},          {"task.failed", true, take_failure, NULL},
-    {"task.salvaged", true, take_salvage, NULL},     {"task.parked", true, take_parked, NULL},
-    {"git.state_changed", false, NULL, take_change}, {"limit.opened", false, take_opened, NULL},
-    {"limit.closed", false, take_closed, NULL},      {"run.resumed", false, take_resumed, NULL},
-    {"run.paused", false, take_paused, NULL},
+} event_rules[] = {
+    {"task.action", true, note_activity, NULL},      {"task.waiting", true, note_activity, NULL},
+    {"task.exited", true, NULL, keep_outcome},       {"task.failed", true, keep_output, NULL},
+    {"task.salvaged", true, note_salvage, NULL},     {"task.parked", true, note_parked, NULL},
+    {"git.state_changed", false, NULL, keep_change}, {"limit.opened", false, open_limit, NULL},
+    {"limit.closed", false, close_limit, NULL},      {"run.resumed", false, note_resumed, NULL},
+    {"run.paused", false, note_paused, NULL},
 };
 
-/* An event of the run without data. */
-static void take_bare(struct report *r, const struct store_event *ev, size_t i)
+/* Events of the run that need no data. */
+static void apply_bare_event(struct report *r, const struct store_event *ev, size_t i)
 {
-    if (told[i].take == take_resumed || told[i].take == take_paused)
-        told[i].take(r, ev, NULL);
+    if (event_rules[i].apply == note_resumed || event_rules[i].apply == note_paused)
+        event_rules[i].apply(r, ev, NULL);
 }
 
-static bool take_event(void *ctx, const struct store_event *ev)
+static bool apply_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
-    size_t i = 0, n = ARRAY_LEN(told);
-    while (i < n && strcmp(told[i].name, ev->name) != 0)
+    size_t i = 0, n = ARRAY_LEN(event_rules);
+    while (i < n && strcmp(event_rules[i].name, ev->name) != 0)
         i++;
-    if (i == n || (told[i].of_task && !ev->task))
+    if (i == n || (event_rules[i].of_task && !ev->task))
         return true;
     if (!ev->data) {
-        take_bare(r, ev, i);
+        apply_bare_event(r, ev, i);
         return true;
     }
-    if (told[i].take == take_doing && !find_running(r, ev)) /* there are many of them */
+    if (event_rules[i].apply == note_activity &&
+        !find_running(r, ev)) /* skip the many old ones without parsing them */
         return true;
     struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
     problems_init(&ps, "event");
     if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
-        if (told[i].take)
-            told[i].take(r, ev, doc.root);
+        if (event_rules[i].apply)
+            event_rules[i].apply(r, ev, doc.root);
         else
-            told[i].keep(r, ev, &doc);
+            event_rules[i].keep(r, ev, &doc);
     }
     doc_done(&doc);
     return true;
 }
 
-static enum report_end end_of(const char *state)
+static enum report_end parse_end(const char *state)
 {
     static const char *const names[] = {"landed", "done", "failed", "conflicted", "skipped"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
@@ -185,7 +186,7 @@ static bool is_pending(const char *state)
     return strcmp(state, "waiting") == 0 || strcmp(state, "ready") == 0;
 }
 
-static int64_t duration(const struct report *r, int64_t started, int64_t finished)
+static int64_t work_time(const struct report *r, int64_t started, int64_t finished)
 {
     return started ? idle_without(&r->idle, started, finished ? finished : r->end) : -1;
 }
@@ -215,16 +216,16 @@ const char *report_state(const struct report *r)
     return report_is_running(r) && r->paused ? "paused" : r->row.state;
 }
 
-static void settle_task(struct report *r, struct report_task *t)
+static void complete_task(struct report *r, struct report_task *t)
 {
-    t->end = end_of(t->row.state);
-    if (t->end != REPORT_LANDED) /* until then it is what it would land as */
+    t->end = parse_end(t->row.state);
+    if (t->end != REPORT_LANDED) /* earlier it is only the commit that would land */
         t->row.landed = NULL;
     if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
         t->row.state = "interrupted";
     if (strcmp(t->row.state, "running") != 0)
         activity_done(&t->doing);
-    t->duration = duration(r, t->row.started, t->row.finished);
+    t->duration = work_time(r, t->row.started, t->row.finished);
     if (report_task_ran(t))
         t->logs = arena_printf(&r->arena, "%s/%s", r->logs, t->row.id);
     r->ends[t->end]++;
@@ -236,7 +237,7 @@ static void settle_task(struct report *r, struct report_task *t)
         r->unpriced++;
 }
 
-/* When a run that did not end itself was last seen: nobody was there to write it down. */
+/* The end of a run that was killed: the last time in its rows. */
 static int64_t last_seen(const struct report *r)
 {
     int64_t last = r->row.started;
@@ -248,7 +249,7 @@ static int64_t last_seen(const struct report *r)
     return last;
 }
 
-static void settle(struct report *r, const char *state_dir)
+static void complete_report(struct report *r, const char *state_dir)
 {
     struct store_run *row = &r->row;
     autofree char *logs = run_path(state_dir, row->id);
@@ -256,10 +257,10 @@ static void settle(struct report *r, const char *state_dir)
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
     r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
-    r->logs = keep(r, logs);
-    r->duration = duration(r, row->started, r->end);
+    r->logs = keep_string(r, logs);
+    r->duration = work_time(r, row->started, r->end);
     for (size_t i = 0; i < r->n; i++)
-        settle_task(r, &r->tasks[i]);
+        complete_task(r, &r->tasks[i]);
 }
 
 static bool is_newer(const char *date, const char *than)
@@ -267,27 +268,27 @@ static bool is_newer(const char *date, const char *than)
     return !than || strcmp(date, than) > 0;
 }
 
-static bool take_spending(void *ctx, const struct store_spending *s)
+static bool note_prices(void *ctx, const struct store_spending *s)
 {
     struct report *r = ctx;
     struct report_task *t = map_get(&r->by_id, s->task, strlen(s->task));
     if (!t || !s->prices)
         return true;
     if (is_newer(s->prices, t->prices))
-        t->prices = keep(r, s->prices);
+        t->prices = keep_string(r, s->prices);
     if (is_newer(s->prices, r->prices))
         r->prices = t->prices;
     return true;
 }
 
-static int load(struct loader *l, struct store *store, struct err *err)
+static int load_rows(struct loader *l, struct store *store, struct err *err)
 {
     struct report *r = l->r;
     if (store_find_run(store, l->wanted, &r->arena, &r->row, err))
         return -1;
     if (!r->row.id)
         return err_set(err, ERR_INPUT, "there is no run '%s'", l->wanted);
-    if (store_each_task(store, r->row.id, take_task, l, err))
+    if (store_each_task(store, r->row.id, append_task, l, err))
         return -1;
     r->n = l->tasks.n;
     r->tasks = arena_array(&r->arena, r->n + 1, sizeof(*r->tasks));
@@ -295,9 +296,9 @@ static int load(struct loader *l, struct store *store, struct err *err)
         r->tasks[i] = l->tasks.v[i];
         (void)map_put(&r->by_id, r->tasks[i].row.id, strlen(r->tasks[i].row.id), &r->tasks[i]);
     }
-    if (store_each_spending(store, r->row.id, 0, take_spending, r, err))
+    if (store_each_spending(store, r->row.id, 0, note_prices, r, err))
         return -1;
-    return store_each_event(store, r->row.id, 0, take_event, r, err);
+    return store_each_event(store, r->row.id, 0, apply_event, r, err);
 }
 
 int report_load(struct report *r, struct store *store, const char *state_dir, const char *run,
@@ -305,10 +306,10 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 {
     *r = (struct report){.usd = -1};
     struct loader l = {.r = r, .wanted = run};
-    int rc = load(&l, store, err);
+    int rc = load_rows(&l, store, err);
     vec_done(&l.tasks);
     if (rc == 0)
-        settle(r, state_dir);
+        complete_report(r, state_dir);
     return rc;
 }
 
@@ -366,7 +367,7 @@ int report_add(const struct report *r, const struct report_source *from, enum re
 {
     static const struct {
         void (*write)(struct report_details *, struct buf *);
-        bool rows; /* the rows are enough for it */
+        bool rows; /* needs only the rows */
     } writers[REPORT_FORMAT_COUNT_] = {
         [REPORT_JSON] = {report_json, true},    [REPORT_MD] = {report_md, false},
         [REPORT_HTML] = {report_html, false},   [REPORT_JUNIT] = {report_junit, true},

@@ -1,6 +1,6 @@
 /*
- * struct report: a run as the store has it, whole, for all that is said about a run afterwards or
- * from another terminal: tables, and reports for people and programs.
+ * struct report: a whole run, loaded from the store. All tables and reports are made from it, for
+ * people and for programs.
  */
 #ifndef VIEW_REPORT_REPORT_H
 #define VIEW_REPORT_REPORT_H
@@ -18,72 +18,73 @@
 
 #include <stdbool.h>
 
-/* What became of a task, in the few words that matter to a table. */
+/* How a task ended. */
 enum report_end {
     REPORT_LANDED,
     REPORT_DONE,
     REPORT_FAILED,
     REPORT_CONFLICTED,
     REPORT_SKIPPED,
-    REPORT_UNFINISHED, /* not begun, under way, or given up with the run */
+    REPORT_UNFINISHED, /* not started, still running, or ended with the run */
     REPORT_END_COUNT_,
 };
 
 struct report_task {
-    struct store_task row; /* state is "interrupted" where the run ended under it */
+    struct store_task row; /* state: "interrupted" if the run ended before the task */
     enum report_end end;
-    int64_t duration;   /* ms of work, up to now where it is not finished; below 0: never began */
-    const char *logs;   /* folder with one folder per attempt, or NULL */
-    const char *output; /* last lines that explain a failure, or NULL */
-    int64_t lane;       /* that it is parked in; below 0: it is not */
-    struct activity doing;      /* of one that runs */
+    int64_t duration;           /* ms of work, so far if it is not finished; below 0: not started */
+    const char *logs;           /* a folder with one folder per attempt, or NULL */
+    const char *output;         /* the last lines of output, for a failure, or NULL */
+    int64_t lane;               /* the lane that it is parked in; below 0: not parked */
+    struct activity doing;      /* of a running task */
     const struct node *outcome; /* data of the last task.exited, or NULL */
-    const char *prices; /* date of the prices that some of its cost was reckoned with, or NULL */
-    int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
+    const char *prices;         /* date of the price list used for an estimated cost, or NULL */
+    int salvaged; /* the last attempt whose work was saved; 0: none, or the task succeeded */
 };
 
-/* Something outside the workspaces that changed while tasks ran. */
+/* A change outside the workspaces while tasks ran. */
 struct report_change {
-    const char *task;        /* or NULL: one of several, which are in the data */
-    const struct node *data; /* of git.state_changed */
+    const char *task;        /* NULL: one of several, listed in the data */
+    const struct node *data; /* the data of git.state_changed */
 };
 
 struct report {
-    struct arena arena;    /* holds all that is below */
-    struct store_run row;  /* state is "interrupted" where its process is gone */
-    int64_t duration, end; /* ms of work; when it ended, or now */
+    struct arena arena;    /* owns everything below */
+    struct store_run row;  /* state: "interrupted" if its process is gone */
+    int64_t duration, end; /* duration: ms of work; end: the end of the run, or now */
     struct idle idle;
-    bool paused; /* a person wants nothing more to begin */
+    bool paused; /* the user has paused the run */
     const char *logs;
-    const char *kept; /* the ref with what landed and the base lacks (kept_ref.h), or NULL */
+    const char *kept; /* the ref with landed work that the base branch does not have (kept_ref.h),
+                         or NULL */
     struct report_task *tasks;
     size_t n;
     VEC(struct report_change) changes;
-    VEC(struct doc) docs;       /* hold their data */
-    struct limits_shown limits; /* that are not over, as far as is known */
+    VEC(struct doc) docs;       /* own the data of tasks and changes */
+    struct limits_shown limits; /* limits that are still open, as far as we know */
     struct map by_id;
     size_t ends[REPORT_END_COUNT_];
-    int64_t tokens_in, tokens_out; /* of the tasks that tell; both 0: none did */
-    double usd;                    /* likewise; below 0: none did */
-    const char *prices;            /* likewise: of the newest that some of it was reckoned with */
-    size_t unpriced;               /* tasks that ran and did not tell what they cost */
+    int64_t tokens_in, tokens_out; /* over all tasks that reported them; both 0: none did */
+    double usd;                    /* the same; below 0: none reported a cost */
+    const char *prices;            /* the date of the newest price list used */
+    size_t unpriced;               /* tasks that ran and reported no cost */
 };
 
-/* Reads a run by its full id; state_dir is the folder of the store. ERR_INPUT where there is none.
- */
+/* Loads a run by its full id. state_dir: the folder of the store. ERR_INPUT: there is no such
+ * run. */
 int report_load(struct report *r, struct store *store, const char *state_dir, const char *run,
                 struct err *err);
 void report_done(struct report *r);
 #define autoreport own_cleanup(report_done)
 
-bool report_task_is_well(const struct report_task *t); /* it landed, or did what it was to */
+bool report_task_is_well(const struct report_task *t); /* it landed, or it is done */
 bool report_task_ran(const struct report_task *t);
 bool report_task_knows_tokens(const struct report_task *t);
 
-/* Else it is "finished", "stopped" by a signal, "broken" by an error, or "interrupted". */
+/* Otherwise it is "finished", "stopped" by a signal, "broken" by an error, or "interrupted". */
 bool report_is_running(const struct report *r);
 
-/* That state for people: "paused" where it is running and a person has paused it. */
+/* The state for people: "paused" if it is running and the user has paused it. */
 const char *report_state(const struct report *r);
 
 enum report_format {
@@ -95,27 +96,27 @@ enum report_format {
     REPORT_FORMAT_COUNT_,
 };
 
-/* Where a report finds what the rows do not tell. */
+/* Sources of data that the rows do not have. */
 struct report_source {
     struct store *store;
-    const char *git_dir; /* the folder that all worktrees share; NULL: there is no repository */
+    const char *git_dir; /* the git directory that all worktrees share; NULL: no repository */
 };
 
-/* The format that the ending of a file name asks for; ERR_INPUT where it asks for none. */
+/* The format for the extension of a file name; ERR_INPUT: unknown extension. */
 int report_format_of(const char *path, enum report_format *ret, struct err *err);
 
-/* Whether a report could be written there: the folder, no symlink. Changes nothing. */
+/* Fails if a report cannot be written to this path; refuses symlinks. Changes nothing. */
 int report_check(const char *path, struct err *err);
 
-/* Writes a report, at once and whole; folders are made. */
+/* Writes the report atomically; makes missing folders. */
 int report_write(const struct report *r, const struct report_source *from,
                  enum report_format format, const char *path, struct err *err);
 
 int report_add(const struct report *r, const struct report_source *from, enum report_format format,
                struct buf *out, struct err *err);
-struct node *report_encode(const struct report *r, struct arena *a); /* as JSON has it */
+struct node *report_encode(const struct report *r, struct arena *a); /* the JSON form */
 
-/* One file each. */
+/* One file per format. */
 struct report_details;
 void report_json(struct report_details *m, struct buf *out);
 void report_md(struct report_details *m, struct buf *out);

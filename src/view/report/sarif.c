@@ -9,25 +9,25 @@
 
 #include <string.h>
 
-/* What each class of failure is, for those who see the result in a CI system alone. */
+/* Describes each class of failure to people who see the result only in a CI system. */
 static const char *const rules[FAILURE_COUNT_] = {
-    [FAILURE_AUTH] =
-        "The agent program is not logged in, its key was refused, or nothing is left to pay with",
-    [FAILURE_LIMIT] = "A usage limit was met",
+    [FAILURE_AUTH] = "The agent program is not logged in, its key was refused, or the account has "
+                     "no credit left",
+    [FAILURE_LIMIT] = "A usage limit was reached",
     [FAILURE_OVERLOADED] = "The model's provider was overloaded",
-    [FAILURE_TRANSIENT] = "The agent failed for a reason that may not come again",
-    [FAILURE_TIMEOUT] = "The task took longer than it may",
-    [FAILURE_IDLE] = "The agent said nothing for too long",
-    [FAILURE_REFUSED] = "The agent refused to do it",
+    [FAILURE_TRANSIENT] = "The agent failed for a reason that may be temporary",
+    [FAILURE_TIMEOUT] = "The task exceeded its timeout",
+    [FAILURE_IDLE] = "The agent was silent for too long",
+    [FAILURE_REFUSED] = "The agent refused the task",
     [FAILURE_CONTEXT] = "The conversation did not fit into the model's context",
-    [FAILURE_BUDGET] = "A budget was spent",
-    [FAILURE_NO_CHANGE] = "The task was to change something, and changed nothing",
-    [FAILURE_SCOPE] = "The task changed what it does not own",
-    [FAILURE_VERIFY] = "What the task made did not pass verification on the merged tree",
-    [FAILURE_CONFLICT] = "What the task made conflicts with what landed before",
+    [FAILURE_BUDGET] = "A budget was exceeded",
+    [FAILURE_NO_CHANGE] = "The task changed nothing",
+    [FAILURE_SCOPE] = "The task changed paths that it does not own",
+    [FAILURE_VERIFY] = "The task's work did not pass verification on the merged tree",
+    [FAILURE_CONFLICT] = "The task's work conflicts with work that landed before",
     [FAILURE_SETUP] =
         "Its workspace could not be prepared, or its agent could not be started as asked",
-    [FAILURE_STOPPED] = "A person stopped it, or the run",
+    [FAILURE_STOPPED] = "The user stopped the task or the run",
     [FAILURE_INTERNAL] = "The program or the machine failed",
 };
 
@@ -35,10 +35,10 @@ struct sarif {
     const struct report_details *m;
     struct arena *a;
     struct node *results;
-    const char *plan; /* where the plan's file is in the repository; NULL: not in it */
+    const char *plan; /* path of the plan in the repository; NULL: outside */
 };
 
-/* A path as part of a URI: also a colon, behind which the first part would be a scheme. */
+/* Encodes a path for a URI. Also encodes colons: text before a colon would be a scheme. */
 static char *encode_path(const char *path)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -53,7 +53,7 @@ static char *encode_path(const char *path)
     return buf_steal(&out);
 }
 
-/* The plan's file, from the top of the run's repository. */
+/* The path of the plan in the run's repository. */
 static char *find_plan(const struct report_details *m)
 {
     const char *slash = m->plan_file ? strrchr(m->plan_file, '/') : NULL;
@@ -68,7 +68,7 @@ static char *find_plan(const struct report_details *m)
     return path;
 }
 
-/* CI systems want a line; of a file as a whole that is its first. */
+/* CI systems require a line; for a whole file we give the first. */
 static void put_place(struct sarif *s, struct node *result, const char *path)
 {
     struct node *list = node_put_list(s->a, result, "locations");
@@ -108,7 +108,7 @@ static void put_facts(struct sarif *s, struct node *result, const struct report_
     node_put_string(s->a, map, "commit", t->row.commit);
 }
 
-/* By task and path it is the same result in the next run. */
+/* The same task and path count as the same result in the next run. */
 static void add_result(struct sarif *s, const struct report_task *t, enum failure rule,
                        const char *level, const char *path, const char *text)
 {
@@ -138,7 +138,7 @@ static void add_conflicts(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
     for (size_t i = 0; i < l->conflicts.n; i++) {
-        autofree char *text = mem_printf("Task %s is in conflict with what landed before, in %s",
+        autofree char *text = mem_printf("Task %s conflicts with work that landed before, in %s",
                                          t->row.id, l->conflicts.v[i]);
         add_result(s, t, FAILURE_CONFLICT, "error", l->conflicts.v[i], text);
     }

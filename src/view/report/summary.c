@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { DOING_MAX = 100 }; /* columns */
+enum { ACTIVITY_COLUMNS = 100 }; /* columns */
 
 static bool is_stopped(const struct report_task *t)
 {
@@ -16,7 +16,7 @@ static bool is_stopped(const struct report_task *t)
            strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
 }
 
-static void add_why(const struct report_task *t, struct buf *out)
+static void add_reason(const struct report_task *t, struct buf *out)
 {
     if (report_task_is_well(t) || !t->row.reason)
         return;
@@ -45,10 +45,10 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     text_pad(out, start, 8);
     if (row->attempts > 1)
         buf_addf(out, "  %d attempts", row->attempts);
-    add_why(t, out);
+    add_reason(t, out);
     if (t->doing.action) {
         buf_addstr(out, "  ");
-        activity_text(&t->doing, clock_wall(), DOING_MAX, out);
+        activity_text(&t->doing, clock_wall(), ACTIVITY_COLUMNS, out);
     }
     while (out->len && out->s[out->len - 1] == ' ')
         buf_cut(out, out->len - 1);
@@ -73,7 +73,7 @@ static void add_output(const struct report_task *t, struct buf *out)
 {
     if (t->end != REPORT_FAILED || !t->output)
         return;
-    buf_addf(out, "\nLast words of %s, from ", t->row.id);
+    buf_addf(out, "\nLast output of %s, from ", t->row.id);
     text_add_harmless(out, t->logs);
     buf_addf(out, "/%d:\n", t->row.attempts);
     for (const char *line = t->output; *line;) {
@@ -98,7 +98,7 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
     }
 }
 
-/* One line for all of them where there are many. */
+/* One line for all if there are several. */
 static void add_salvaged(const struct report *r, struct buf *out)
 {
     const struct report_task *last = NULL;
@@ -109,10 +109,10 @@ static void add_salvaged(const struct report *r, struct buf *out)
         last = saved ? &r->tasks[i] : last;
     }
     if (n == 1)
-        buf_addf(out, "\nWhat %s had done is saved:\n  anabranch salvage show %s/%s/%d\n",
+        buf_addf(out, "\nThe work of %s is saved:\n  anabranch salvage show %s/%s/%d\n",
                  last->row.id, r->row.id, last->row.id, last->salvaged);
     else if (n > 1)
-        buf_addf(out, "\nWhat %zu failed tasks had done is saved:\n  anabranch salvage\n", n);
+        buf_addf(out, "\nThe work of %zu failed tasks is saved:\n  anabranch salvage\n", n);
 }
 
 static void add_kept(const struct report_task *t, struct buf *out)
@@ -145,7 +145,7 @@ static void add_changes(const struct report *r, struct buf *out)
 void summary_result(const struct run_result *result, const char *base, struct buf *out)
 {
     if (!result->published && result->result)
-        buf_addf(out, "\nYour checkout of %s could not follow. All that landed is on %s:\n  %s\n%s",
+        buf_addf(out, "\nYour checkout of %s could not follow. All landed work is on %s:\n  %s\n%s",
                  base, result->result, result->advice, result->refusal ? result->refusal : "");
 }
 
@@ -156,7 +156,7 @@ void summary_kept(const struct report *r, struct buf *out)
     if (!name)
         return;
     name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
-    buf_addf(out, "\n%s does not have it all: what landed is on %s\n  ", r->row.base, name);
+    buf_addf(out, "\n%s does not have all landed work; it is on %s\n  ", r->row.base, name);
     shell_quote(out, "git switch", r->row.base, NULL);
     shell_quote(out, " && git merge", name, NULL);
     buf_addch(out, '\n');

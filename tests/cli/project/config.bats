@@ -47,8 +47,8 @@ own_config() { # LINE...
     [[ $(jq -c '[.tasks[] | .usd, .prices], .totals.prices' <<<"$output") == \
         $'[0.5,null,0.3,"2026-11-01",2.8,"2026-01-01",null,null]\n"2026-11-01"' ]] || fail "not in the status"
     [[ $(jq -c '[.tasks[] | .usd, .prices]' r.json) == '[0.5,null,0.3,"2026-11-01",2.8,"2026-01-01",null,null]' ]] || fail "$(<r.json)"
-    grep -qF '$0.3000 (reckoned, prices of 2026-11-01)' r.md || fail "$(<r.md)"
-    grep -qF 'cost: $0.3000, reckoned with prices of 2026-11-01' r.xml || fail "$(<r.xml)"
+    grep -qF '$0.3000 (estimated, prices of 2026-11-01)' r.md || fail "$(<r.md)"
+    grep -qF 'cost: $0.3000, estimated with prices of 2026-11-01' r.xml || fail "$(<r.xml)"
 }
 
 @test "config: what is wrong is told with its place by check and run, and nothing is begun" {

@@ -141,8 +141,8 @@ print(eval(sys.argv[2]))' "$1" "$2"
     add_task a -- 'write a x'
     run_plan
     assert_status 0
-    assert_contains 'warning: nobody was told by command: exit code 3: no such mailbox'
-    assert_contains "warning: nobody was told by command: run './not-there': No such file"
+    assert_contains 'warning: notification failed by command: exit code 3: no such mailbox'
+    assert_contains "warning: notification failed by command: run './not-there': No such file"
     assert_summary a landed
     sed -i 's/write a x/write b x/' plan.yaml
     run_plan --json
@@ -321,7 +321,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     add_task a -- 'write a x'
     run_plan
     assert_status 0
-    assert_contains 'warning: nobody was told by webhook https://hooks.example.com: exit code 1: told'
+    assert_contains 'warning: notification failed by webhook https://hooks.example.com: exit code 1: told'
     refute_contains s3cret
 }
 
@@ -481,5 +481,5 @@ teardown() {
     add_task a -- 'write a x'
     run_plan
     assert_status 0
-    assert_contains "nobody was told by webhook https://$name:9: exit code 1: its host is an address of this machine"
+    assert_contains "notification failed by webhook https://$name:9: exit code 1: its host is an address of this machine"
 }

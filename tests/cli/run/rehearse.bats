@@ -39,7 +39,7 @@ assert_thrown_away() {
     assert_line '  api     would land'
     assert_line '  look    would be done'
     assert_line '2 of 3 tasks would land on main, 1 of 3 would be done'
-    grep -qE '^The machinery itself took [0-9.]+m?s of [0-9.]+m?s' <<<"$output" || fail
+    grep -qE '^anabranch itself took [0-9.]+m?s of [0-9.]+m?s' <<<"$output" || fail
     diff "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" || fail "something was touched"
     assert_thrown_away
 }
@@ -98,7 +98,7 @@ assert_thrown_away() {
     add_task a 'prompt: prose' 'owns: [a/]' "verify: touch $BATS_TEST_TMPDIR/verify; exit 7" 'retry: 0'
     rehearse
     assert_status 0
-    assert_line "The plan's own commands were not run: --with-commands does"
+    assert_line "The plan's commands were not run; use --with-commands to run them"
     [[ ! -e $BATS_TEST_TMPDIR/setup && ! -e $BATS_TEST_TMPDIR/landing &&
         ! -e $BATS_TEST_TMPDIR/verify ]] || fail "$(ls "$BATS_TEST_TMPDIR")"
     rehearse --with-commands

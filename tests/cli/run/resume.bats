@@ -577,12 +577,12 @@ END
     add_task landed -- 'append landed y'
     resume --dry-run
     assert_status 0
-    assert_contains 'with a plan that was edited'
+    assert_contains 'with an edited plan'
     [[ $output =~ landed\ +run\ +it\ was\ changed\ after\ it\ had\ landed ]] || fail "landed"
     [[ $output =~ bad\ +run\ +it\ was\ changed ]] || fail "bad"
     [[ $output =~ new\ +run\ +it\ is\ new ]] || fail "new"
     [[ $output =~ gone\ +drop ]] || fail "gone"
-    assert_contains '1 has landed or is done, and stays so'
+    assert_contains '1 task has landed or is done, and is kept'
     refute_in main new
     resume --json
     assert_status 0

@@ -612,7 +612,7 @@ assert_kept_apart() { # PATH TEXT PUT-AWAY...
     [[ $(git rev-parse main) == "$start" ]] || fail "main was moved"
     assert_contains 'could not follow'
     assert_clean 'refs/heads/anabranch/*/+result'
-    command=$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')
+    command=$(grep -A1 'All landed work is on' <<<"$output" | sed -n '2s/^  //p')
     "$@"
     run bash -c "$command"
     assert_status 0
@@ -867,7 +867,7 @@ commit_without_pause() { # BRANCH
     run_plan
     assert_status 4
     git checkout -q file
-    run bash -c "$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')"
+    run bash -c "$(grep -A1 'All landed work is on' <<<"$output" | sed -n '2s/^  //p')"
     assert_status 0
     [[ $(<file) == first ]] || fail "file: $(<file)"
     assert_clean kept=1 'refs/heads/anabranch/*/second' 'refs/heads/anabranch/*/+result'
@@ -925,7 +925,7 @@ commit_without_pause() { # BRANCH
     run_plan --base main
     assert_status 4
     assert_clean 'refs/heads/anabranch/*/+result'
-    run bash -c "$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')"
+    run bash -c "$(grep -A1 'All landed work is on' <<<"$output" | sed -n '2s/^  //p')"
     assert_status 0
     assert_in main a 1
 }

@@ -135,7 +135,7 @@ age() { # ID...
     assert_thread 3 ' 1 1 clean no 1 outside'
     assert_line 'thread 1: conflicts with thread 2'
     assert_line 'thread 3: conflicts with its base in file'
-    assert_line 'thread 1: changes what it does not own: file (not owned)'
+    assert_line 'thread 1: changes paths it does not own: file (not owned)'
     refute_contains 'conflicts with thread 3'
     [[ $(look 3 '[.merge, .conflicts[]]') == '["conflict","file"]' ]] || fail "other JSON"
     [[ $(look 1 '[.meets[] | [.thread, .merge]]') == '[["2","conflict"],["3","clean"]]' ]] || fail "$(look 1 .meets)"
@@ -209,7 +209,7 @@ age() { # ID...
     show
     assert_status 0
     assert_thread 1 'its worktree is gone'
-    assert_line 'thread 2: its worktree is not on its branch but on other'
+    assert_line 'thread 2: its worktree is on the wrong branch: other'
     assert_thread 3 ' 0 0 clean '
     [[ $(look 1 .problem) == '"its worktree is gone"' ]] || fail "$(look 1 .)"
 }
@@ -346,16 +346,16 @@ commits_outside() { # ID
     move_repo
     show
     assert_status 0
-    assert_contains "thread 1: its worktree was moved, and git has not been told: git worktree repair '"
+    assert_contains "thread 1: its worktree was moved; tell git: git worktree repair '"
     [[ $(look 1 .moved) == "\"$(tree 1)\"" ]] || fail "JSON: $(look 1 .)"
     # shellcheck disable=SC2154 # show sets output
     eval "$(sed -n 's/^thread [0-9]*: .* told: //p' <<<"$output")"
     show
     assert_status 0
     assert_thread 1 "Work on d1/file"
-    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree names another folder; mend it: cd "
+    assert_contains "thread 1: its commits are not checked against its paths: core.hooksPath of its worktree names another folder; to repair: cd "
     [[ $(look 1 .hooks_off) == *"another folder"* ]] || fail "JSON"
-    (eval "$(sed -n 's/^thread 1: .*mend it: //p' <<<"$output")") || fail "what it says is no command"
+    (eval "$(sed -n 's/^thread 1: .*to repair: //p' <<<"$output")") || fail "what it says is no command"
     show
     [[ $output != *"not held"* && $output != *moved* ]] || fail "it is not mended"
     ! commits_outside 1 || fail "the hook is off"
@@ -398,9 +398,9 @@ move_repo_back() {
     git -C "$(tree 2)" config --worktree --unset-all core.hooksPath
     rm -r .git/worktrees/worktrees-thread-3/anabranch.hooks
     show
-    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree names another folder"
-    assert_contains "thread 2: its commits are not held to its paths: its worktree no longer has core.hooksPath"
-    assert_contains "thread 3: its commits are not held to its paths: the hook is gone"
+    assert_contains "thread 1: its commits are not checked against its paths: core.hooksPath of its worktree names another folder"
+    assert_contains "thread 2: its commits are not checked against its paths: its worktree no longer has core.hooksPath"
+    assert_contains "thread 3: its commits are not checked against its paths: the hook is gone"
     run_apart anabranch converge --no-push
     [[ $(git -C "$(tree 1)" config core.hooksPath) == /dev/null ]] || fail "the user's setting is gone"
     cd "$(tree 1)"
@@ -410,5 +410,5 @@ move_repo_back() {
     cd ../..
     git config extensions.worktreeConfig false
     show
-    assert_contains "thread 1: its commits are not held to its paths: extensions.worktreeConfig was switched off"
+    assert_contains "thread 1: its commits are not checked against its paths: extensions.worktreeConfig was switched off"
 }

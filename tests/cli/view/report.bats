@@ -150,11 +150,11 @@ make_run() { # [OPTION...]
     page=$(python3 "$BATS_TEST_DIRNAME/../page.py" r.html) || fail "$page" "$(<r.html)"
     for text in '</title><script>alert(1)</script>' ']]> | `x` ```\n<b onclick=y>\u{202E}&amp;'"'" \
         '</pre><script>say</script>' 'diff --git a/<img src=x onerror=y> %41.txt b/<img src=x onerror=y> %41.txt' \
-        $'+<i>\\xFF</i>\t+x' 'Changed, and not its own:' 'In conflict:' 'Needs a look' Timeline Graph; do
+        $'+<i>\\xFF</i>\t+x' 'Changed outside its paths:' 'In conflict:' 'Needs attention' Timeline Graph; do
         grep -qxF -- "$text" <<<"$page" || fail "no line: $text" "$page"
     done
     grep -qF '<script>err</script> \xFF end' <<<"$page" || fail "no output" "$page"
-    grep -qF "changed 1 path that it does not own, and landed all the same" <<<"$page" || fail "$page"
+    grep -qF "changed 1 path that it does not own, and landed anyway" <<<"$page" || fail "$page"
     ! grep -q $'[\001\033\377]' r.html || fail "a control character in it"
     grep -qF "default-src 'none'" r.html || fail "no policy"
 
@@ -188,7 +188,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     page=$(python3 "$BATS_TEST_DIRNAME/../page.py" r.html)
     id=$(basename .git/anabranch/runs/*)
     grep -qx 'Diff: 1 file, +40000 .0' <<<"$page" || fail "$page"
-    grep -qx 'It is longer than is shown here. All of it: ' <<<"$page" || fail "$page"
+    grep -qx 'Cut here. For all of it: ' <<<"$page" || fail "$page"
     grep -qxF "anabranch diff --run $id long" <<<"$page" || fail "$page"
     [[ $(grep -c 'longer than' <<<"$page") -eq 1 ]] || fail "more than one"
     grep -qx -- '+12' <<<"$page" && ! grep -qx -- '+39999' <<<"$page" || fail "$page"

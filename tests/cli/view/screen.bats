@@ -218,7 +218,7 @@ has_frames() {
     add_task one 'read_only: true' -- 'sleep 1500ms'
     run_plan --dashboard
     assert_status 0
-    [[ $output == *'0 of 1 done, 1 under way'* ]] || fail "nothing was drawn"
+    [[ $output == *'0 of 1 done, 1 running'* ]] || fail "nothing was drawn"
     run_plan --dashboard --no-dashboard
     assert_usage_error '--dashboard and --no-dashboard do not go together' run
     run_plan --dashboard --json

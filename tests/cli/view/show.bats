@@ -62,7 +62,7 @@ make_runs() {
     assert_contains "Run $old: finished, exit code 1, "
     assert_summary first "2 attempts  transient: exit code 1: broke"
     assert_summary second "skipped"
-    assert_contains "Last words of first, from $(realpath .git)/anabranch/runs/$old/first/2:"$'\n  broke\n'
+    assert_contains "Last output of first, from $(realpath .git)/anabranch/runs/$old/first/2:"$'\n  broke\n'
     run anabranch status "${old%?}"
     assert_contains "Run $old: "
     run_apart anabranch status 2

@@ -137,11 +137,11 @@ static void what_takes_long_is_counted(void **state)
     expect_block(&f, 10000, 80, 24,
                  "  0         running     10s     in Bash make -C some/where/far/away test for 9s\n"
                  "  1         running     10s     waits for its model: try 2 of 10 in 5s\n"
-                 "10s: 0 of 2 done, 2 under way\n");
+                 "10s: 0 of 2 done, 2 running\n");
     expect_block(&f, 241000, 60, 24,
                  "  0         running     4m 1s   in Bash make -C s... for 4m\n"
                  "  1         running     4m 1s   waits for its model: try...\n"
-                 "4m 1s: 0 of 2 done, 2 under way\n");
+                 "4m 1s: 0 of 2 done, 2 running\n");
     data = data_of(&f, "action", "Bash make");
     node_put_bool(&f.events, data, "tool", false);
     node_put_int(&f.events, data, "ms", 241000);
@@ -150,7 +150,7 @@ static void what_takes_long_is_counted(void **state)
     expect_block(&f, 241000, 80, 24,
                  "  0         running     4m 1s   Bash make\n"
                  "  1         running     4m 1s   waits for a person: May\\e I?\n"
-                 "4m 1s: 0 of 2 done, 2 under way\n");
+                 "4m 1s: 0 of 2 done, 2 running\n");
     assert_non_null(strstr(f.l.scroll.s, "waits for a person: May\\e I?\n"));
     drop(&f);
 }
@@ -167,15 +167,15 @@ static void limits_are_counted_down(void **state)
     (void)tell_at(&f, 1000, EV_LIMIT_OPENED, NULL, 0, limit_data(&f, 0, 720000));
     (void)tell_at(&f, 1000, EV_TASK_PARKED, "0", 1, limit_data(&f, 0, 720000));
     expect_block(&f, 1000, 80, 24,
-                 "  0         waiting     goes on in 12m  limit: no more\n"
+                 "  0         waiting     resumes in 12m  limit: no more\n"
                  "  1         running     1s\n"
                  "claude: limit until 00:28, 12m; 1 task parked\n"
-                 "1s: 0 of 3 done, 1 under way, 2 waiting\n");
+                 "1s: 0 of 3 done, 1 running, 2 waiting\n");
     (void)tell_at(&f, 2000, EV_LIMIT_OPENED, NULL, 0, limit_data(&f, 1, 172800000));
     (void)tell_at(&f, 2000, EV_TASK_PARKED, "1", 1, limit_data(&f, 0, 719000));
     expect_block(&f, 61000, 80, 24,
-                 "  0         waiting     goes on in 11m  limit: no more\n"
-                 "  1         waiting     goes on in 11m  limit: no more\n"
+                 "  0         waiting     resumes in 11m  limit: no more\n"
+                 "  1         waiting     resumes in 11m  limit: no more\n"
                  "claude: limit until 00:28, 11m; 2 tasks parked\n"
                  "codex: limit until Jan  3, 00:16, 1d 23h\n"
                  "1m 1s: 0 of 3 done, 3 waiting\n");
@@ -190,7 +190,7 @@ static void limits_are_counted_down(void **state)
     expect_block(&f, 723000, 80, 24,
                  "  0         running     2s      attempt 2\n"
                  "  1         running     1s      attempt 2\n"
-                 "12m 3s: 0 of 3 done, 2 under way, 1 waiting\n");
+                 "12m 3s: 0 of 3 done, 2 running, 1 waiting\n");
     drop(&f);
 }
 
@@ -203,24 +203,24 @@ static void a_task_goes_through_its_states(void **state)
     (void)tell_at(&f, 100, EV_TASK_PREPARING, "0", 1, NULL);
     expect_block(&f, 900, 80, 24,
                  "  0         preparing   0s\n"
-                 "0s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "0s: 0 of 2 done, 1 running, 1 waiting\n");
     (void)tell_at(&f, 1000, EV_TASK_STARTED, "0", 1, NULL);
     act(&f, 2000, "0", "writing the model");
     expect_block(&f, 65500, 80, 24,
                  "  0         running     1m 5s   writing the model\n"
-                 "1m 5s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "1m 5s: 0 of 2 done, 1 running, 1 waiting\n");
     exit_with(&f, 66000, "0", 0);
     expect_block(&f, 66000, 80, 24,
                  "  0         committing  1m 5s\n"
-                 "1m 6s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "1m 6s: 0 of 2 done, 1 running, 1 waiting\n");
     (void)tell_at(&f, 66000, EV_TASK_COMMITTED, "0", 1, NULL);
     expect_block(&f, 66100, 80, 24,
                  "  0         landing     1m 6s\n"
-                 "1m 6s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "1m 6s: 0 of 2 done, 1 running, 1 waiting\n");
     live_state(&f.l, 0, TASK_VERIFYING);
     expect_block(&f, 66100, 80, 24,
                  "  0         verifying   1m 6s\n"
-                 "1m 6s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "1m 6s: 0 of 2 done, 1 running, 1 waiting\n");
     (void)tell_at(&f, 67000, EV_TASK_LANDED, "0", 1, NULL);
     live_state(&f.l, 0, TASK_RUNNING); /* too late to matter */
     expect_block(&f, 68000, 80, 24, "1m 8s: 1 of 2 done, 1 waiting\n");
@@ -240,7 +240,7 @@ static void what_went_wrong_is_counted(void **state)
     (void)tell_at(&f, 10, EV_TASK_CONFLICTED, "1", 1, NULL);
     expect_block(&f, 3000, 120, 24,
                  "  2         running     3s\n"
-                 "3s: 0 of 5 done, 1 failed, 1 in conflict, 1 skipped, 1 under way, 1 waiting\n");
+                 "3s: 0 of 5 done, 1 failed, 1 in conflict, 1 skipped, 1 running, 1 waiting\n");
     drop(&f);
 }
 
@@ -256,12 +256,12 @@ static void a_retry_says_when_and_why(void **state)
     node_put_int(&f.events, data, "delay_ms", 5000);
     (void)tell_at(&f, 1000, EV_TASK_RETRIED, "0", 1, data);
     expect_block(&f, 1500, 80, 24,
-                 "  0         waiting     goes on in 5s  transient: the agent ended with 1\n"
+                 "  0         waiting     resumes in 5s  transient: the agent ended with 1\n"
                  "1s: 0 of 1 done, 1 waiting\n");
     (void)tell_at(&f, 6000, EV_TASK_STARTED, "0", 2, NULL);
     expect_block(&f, 8000, 80, 24,
                  "  0         running     2s      attempt 2\n"
-                 "8s: 0 of 1 done, 1 under way\n");
+                 "8s: 0 of 1 done, 1 running\n");
     drop(&f);
 }
 
@@ -292,12 +292,12 @@ static void usage_is_summed_over_attempts(void **state)
     act(&f, 0, "0", "thinking");
     expect_block(&f, 2000, 80, 24,
                  "  0         running     2s      12.3k tokens  $0.25  thinking\n"
-                 "2s: 0 of 1 done, 1 under way  12.3k tokens  $0.25\n");
+                 "2s: 0 of 1 done, 1 running  12.3k tokens  $0.25\n");
     (void)tell_at(&f, 2000, EV_TASK_STARTED, "0", 2, NULL);
     (void)tell_at(&f, 2000, EV_TASK_USAGE, "0", 2, data);
     expect_block(&f, 2000, 80, 24,
                  "  0         running     0s      attempt 2  12.3k tokens  $0.25\n"
-                 "2s: 0 of 1 done, 1 under way  24.6k tokens  $0.50\n");
+                 "2s: 0 of 1 done, 1 running  24.6k tokens  $0.50\n");
     drop(&f);
 }
 
@@ -317,10 +317,10 @@ static void estimates_tell_the_time_left(void **state)
     (void)tell_at(&f, 0, EV_TASK_LANDED, "1", 1, NULL);
     expect_block(&f, 10000, 80, 24,
                  "  0         running     10s\n"
-                 "10s, about 1m 10s left: 1 of 3 done, 1 under way, 1 waiting\n");
+                 "10s, about 1m 10s left: 1 of 3 done, 1 running, 1 waiting\n");
     expect_block(&f, 100000, 80, 24, /* later than estimated: what comes after it is left */
                  "  0         running     1m 40s\n"
-                 "1m 40s, about 20s left: 1 of 3 done, 1 under way, 1 waiting\n");
+                 "1m 40s, about 20s left: 1 of 3 done, 1 running, 1 waiting\n");
     drop(&f);
 }
 
@@ -352,17 +352,17 @@ static void what_does_not_fit_is_counted(void **state)
                  "  0         running     0s\n"
                  "  1         running     0s\n"
                  "  ... and 3 more\n"
-                 "0s: 0 of 5 done, 5 under way\n");
+                 "0s: 0 of 5 done, 5 running\n");
     expect_block(&f, 0, 80, 7,
                  "  0         running     0s\n"
                  "  1         running     0s\n"
                  "  2         running     0s\n"
                  "  3         running     0s\n"
                  "  4         running     0s\n"
-                 "0s: 0 of 5 done, 5 under way\n");
-    expect_block(&f, 0, 80, 3, "  ... and 5 more\n0s: 0 of 5 done, 5 under way\n");
-    expect_block(&f, 0, 80, 2, "0s: 0 of 5 done, 5 under way\n");
-    expect_block(&f, 0, 80, 1, "0s: 0 of 5 done, 5 under way\n");
+                 "0s: 0 of 5 done, 5 running\n");
+    expect_block(&f, 0, 80, 3, "  ... and 5 more\n0s: 0 of 5 done, 5 running\n");
+    expect_block(&f, 0, 80, 2, "0s: 0 of 5 done, 5 running\n");
+    expect_block(&f, 0, 80, 1, "0s: 0 of 5 done, 5 running\n");
     drop(&f);
 }
 
@@ -375,7 +375,7 @@ static void no_line_reaches_the_last_column(void **state)
     act(&f, 0, "0", "汉字汉字汉字汉字汉字");
     expect_block(&f, 0, 39, 24, /* three columns for the text: the second character needs two */
                  "  0         running     0s      汉...\n"
-                 "0s: 0 of 1 done, 1 under way\n");
+                 "0s: 0 of 1 done, 1 running\n");
     expect_block(&f, 0, 20, 24, "  0         runn...\n0s: 0 of 1 done,...\n");
     for (size_t columns = 1; columns < 60; columns++) {
         autobuf struct buf out = BUF_INIT;
@@ -402,10 +402,10 @@ static void long_ids_leave_room(void **state)
     act(&f, 0, "a-task-with-quite-a-long-name", "reading");
     expect_block(&f, 0, 45, 24,
                  "  a-task-with-qui  running     0s      re...\n"
-                 "0s: 0 of 1 done, 1 under way\n");
+                 "0s: 0 of 1 done, 1 running\n");
     expect_block(&f, 0, 120, 24,
                  "  a-task-with-quite-a-long-name  running     0s      reading\n"
-                 "0s: 0 of 1 done, 1 under way\n");
+                 "0s: 0 of 1 done, 1 running\n");
     drop(&f);
 }
 
@@ -418,7 +418,7 @@ static void text_of_agents_is_harmless(void **state)
     act(&f, 0, "0", "\033[2Jgone\nand more");
     expect_block(&f, 0, 80, 24,
                  "  0         running     0s      \\e[2Jgone\\nand more\n"
-                 "0s: 0 of 1 done, 1 under way\n");
+                 "0s: 0 of 1 done, 1 running\n");
     (void)tell_at(&f, 0, EV_TASK_FAILED, "0", 1, data_of(&f, "class", "\033]0;title\a"));
     assert_null(strchr(f.l.scroll.s, '\033'));
     drop(&f);
@@ -437,7 +437,7 @@ static void a_frame_replaces_the_last_one(void **state)
     expect_paint(&f, 1000, 80, 24,
                  "\033[1A\r\033[J"
                  "  0         running     0s\n"
-                 "1s: 0 of 2 done, 1 under way, 1 waiting\n");
+                 "1s: 0 of 2 done, 1 running, 1 waiting\n");
     (void)tell_at(&f, 1500, EV_TASK_FAILED, "0", 1, data_of(&f, "class", "auth"));
     expect_paint(&f, 1500, 80, 24,
                  "\033[2A\r\033[J"
@@ -469,7 +469,7 @@ static void a_narrower_screen_has_wrapped_the_block(void **state)
     start(&f, 0, "0");
     expect_paint(&f, 0, 80, 24,
                  "  0         running     0s\n" /* 26 columns: two rows of 20 */
-                 "0s: 0 of 1 done, 1 under way\n");
+                 "0s: 0 of 1 done, 1 running\n");
     expect_paint(&f, 0, 20, 24,
                  "\033[4A\r\033[J"
                  "  0         runn...\n"

@@ -100,9 +100,9 @@ static void test_a_large_one_fits_into_a_comment_and_says_what_it_leaves_out(voi
     buf_addf(&left, "\n%zu more tasks are not in the table", 3000 - rows);
     assert_int_equal(count(&out, left.s), 1);
     buf_cut(&left, 0);
-    buf_addf(&left, "\n%zu more of those that failed are left out", 300 - failures);
+    buf_addf(&left, "\n%zu more failed tasks are left out", 300 - failures);
     assert_int_equal(count(&out, left.s), 1);
-    assert_int_equal(count(&out, "is too large to be drawn here"), 1);
+    assert_int_equal(count(&out, "is too large to draw here"), 1);
     assert_int_equal(count(&out, " | failed | "), rows < 300 ? rows : 300); /* before all others */
     end(&f);
 }
