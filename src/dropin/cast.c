@@ -1,6 +1,6 @@
 /*
- * cast-parallel: its command line, its checks in its order, its dry run. What differs from that
- * tool on purpose is listed in cast-parallel(1).
+ * cast-parallel: its command line, its checks in its order, its dry run. cast-parallel(1) lists
+ * the intended differences from that tool.
  */
 #include "dropin/cast.h"
 
@@ -20,9 +20,9 @@
 static const char usage_text[] =
     "Usage: cast-parallel [--dry-run] [--split N] [--clean] <plan-file>\n\n"
     "  <plan-file>    A plan with a `json dispatch` block\n"
-    "  --dry-run      Show how the batches are split, and do nothing\n"
+    "  --dry-run      Only show how the batches are split\n"
     "  --split N      Split after the first N batches (default: in the middle)\n"
-    "  --clean        First save and remove what killed runs have left\n"
+    "  --clean        First save and remove the leftovers of killed runs\n"
     "  --help, -h     Show this help\n\n"
     "This is anabranch under another name: see cast-parallel(1).\n";
 
@@ -47,7 +47,7 @@ static void print_line(FILE *to, const char *color, const char *mark, const char
     text_harmless(&line, raw.s, raw.len);
     buf_addf(&line, "%s\n", colored && !*mark ? "\033[0m" : "");
     if (to == stdout)
-        (void)cli_print(line.s, line.len); /* the end of the program tells where that fails */
+        (void)cli_print(line.s, line.len); /* the program reports a failure when it exits */
     else
         (void)fputs(line.s, to);
 }
@@ -86,7 +86,7 @@ void cast_dim(const char *fmt, ...)
     va_end(ap);
 }
 
-static int wrong_call(const char *what, const char *word)
+static int usage_error(const char *what, const char *word)
 {
     cast_say(CAST_ERROR, "%s%s", what, word);
     (void)fputs(usage_text, stderr);
@@ -98,7 +98,7 @@ struct cast_args {
     const char *split, *plan;
 };
 
-static int parse(struct cast_args *a, char **argv)
+static int parse_args(struct cast_args *a, char **argv)
 {
     for (argv++; *argv && !a->help; argv++) {
         const char *word = *argv;
@@ -115,24 +115,24 @@ static int parse(struct cast_args *a, char **argv)
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             a->help = true;
         } else if (*word == '-') {
-            return wrong_call("Unknown flag: ", word);
+            return usage_error("Unknown flag: ", word);
         } else if (a->plan && *a->plan) {
-            return wrong_call("Unexpected argument: ", word);
+            return usage_error("Unexpected argument: ", word);
         } else {
             a->plan = word;
         }
     }
-    return a->help || (a->plan && *a->plan) ? EXIT_OK : wrong_call("Plan file is required.", "");
+    return a->help || (a->plan && *a->plan) ? EXIT_OK : usage_error("Plan file is required.", "");
 }
 
-/* A leading ~ is the home folder, also in quotes. */
-static char *expand(const char *path)
+/* Expands a leading ~ to the home folder, even in quotes. */
+static char *expand_home(const char *path)
 {
     const char *home = getenv("HOME");
     return *path == '~' ? mem_printf("%s%s", home ? home : "", path + 1) : mem_str(path);
 }
 
-/* Whether a line opens a block of the manifest; blanks around it, and a CR, do no harm. */
+/* Does a line open a block of the manifest? Ignores blanks around it, and CR. */
 static bool opens_block(const char *line, size_t len)
 {
     static const char fence[] = "```json dispatch";
@@ -186,7 +186,7 @@ int cast_load(struct cast_plan *p)
     return EXIT_TASK;
 }
 
-/* A value as that tool wrote it; a list or a mapping as JSON. */
+/* A value in Python's notation; a list or a mapping as JSON. */
 static void add_value(struct buf *out, const struct node *n)
 {
     if (!n)
@@ -201,7 +201,7 @@ static void add_value(struct buf *out, const struct node *n)
         buf_add(out, n->text, n->len);
 }
 
-/* --split, or the middle; EXIT_OK where it can be. */
+/* Sets the split from --split, or to the middle; EXIT_OK if it is valid. */
 static int set_split(struct cast_plan *p, const char *word)
 {
     p->split = p->count / 2 ? p->count / 2 : 1;
@@ -219,7 +219,8 @@ static int set_split(struct cast_plan *p, const char *word)
     return EXIT_TASK;
 }
 
-/* That tool gave a stream without any batch to an agent where one of them had no id. */
+/* Rejects a batch without an id. That tool lost track of batches in this case: it gave a stream
+ * without any batch to an agent. */
 static int list_ids(struct cast_plan *p, const struct node *batches)
 {
     size_t n = 0;
@@ -271,8 +272,8 @@ static int print_dry_run(const struct cast_plan *p)
     return cli_print(out.s, out.len);
 }
 
-/* The folder that the program was called in: of its name, or where PATH has it. */
-static char *folder_of(const char *name)
+/* The folder of the program: from its name, or from PATH. */
+static char *find_program_folder(const char *name)
 {
     const char *slash = strrchr(name, '/'), *path = getenv("PATH");
     if (slash)
@@ -289,7 +290,7 @@ static char *folder_of(const char *name)
 
 static char *find_logger(const char *name)
 {
-    autofree char *dir = folder_of(name);
+    autofree char *dir = find_program_folder(name);
     autofree char *path = dir ? mem_printf("%scast-db-log.py", dir) : NULL;
     struct stat st;
     return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
@@ -313,10 +314,10 @@ int dropin_cast(int argc, char **argv)
     struct stat st;
     if (argc < 1 || streams_outer_task())
         return EXIT_OK;
-    int code = parse(&args, argv);
+    int code = parse_args(&args, argv);
     if (code != EXIT_OK || args.help)
         return code != EXIT_OK ? code : cli_print(usage_text, strlen(usage_text));
-    autofree char *path = expand(args.plan);
+    autofree char *path = expand_home(args.plan);
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
         cast_say(CAST_ERROR, "Plan file not found: %s", path);
         return EXIT_USAGE;

@@ -1,5 +1,5 @@
 /*
- * cast-parallel: what the files of the drop-in share.
+ * Shared by the files of cast-parallel.
  */
 #ifndef DROPIN_CAST_H
 #define DROPIN_CAST_H
@@ -11,30 +11,30 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A plan that has passed that tool's own checks. */
+/* A plan that has passed the checks of cast-parallel. */
 struct cast_plan {
     const char *path;
-    char *logger; /* cast-db-log.py beside the program, or NULL */
+    char *logger; /* cast-db-log.py next to the program, or NULL */
     struct doc doc;
     struct buf id;     /* plan_id, as text */
-    size_t count;      /* batches */
-    size_t split;      /* how many of them are stream A's */
-    struct buf ids[2]; /* those of both streams, with commas */
-    struct strv names; /* of the batches: their ids, as text */
-    bool clean;        /* what killed runs have left is saved and removed first */
+    size_t count;      /* number of batches */
+    size_t split;      /* number of batches in stream A */
+    struct buf ids[2]; /* per stream: the ids of its batches, separated by commas */
+    struct strv names; /* the ids of all batches, as text */
+    bool clean;        /* first save and remove the leftovers of killed runs */
 };
 
 enum cast_voice { CAST_INFO, CAST_SUCCESS, CAST_WARN, CAST_ERROR };
 
-/* "[cast-parallel] message", on standard error for warnings and errors. */
+/* Prints "[cast-parallel] message"; warnings and errors go to standard error. */
 void cast_say(enum cast_voice voice, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line of its own, bold or dim where there is colour. */
+/* Prints a line, in bold or dim if the terminal has colours. */
 void cast_header(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cast_dim(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Reads the plan's block into p->doc, which is empty before. EXIT_OK, or an exit code, and has said
- * why. */
+/* Reads the plan's block into p->doc, which must be empty. Returns EXIT_OK, or an exit code
+ * after printing the reason. */
 int cast_load(struct cast_plan *p);
 
 /* Runs the two streams; returns the exit code. */

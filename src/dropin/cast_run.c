@@ -26,12 +26,12 @@ struct session {
     struct run *run;
     char *branch, *subject;
     char *state_dir;
-    struct strv left; /* runs that were killed and have left something */
+    struct strv left; /* killed runs with leftovers */
 };
 
-static const char branches[] = "cast-parallel-";
+static const char branch_prefix[] = "cast-parallel-";
 
-static int failed(const char *message)
+static int fail(const char *message)
 {
     cast_say(CAST_ERROR, "%s", message);
     return EXIT_TASK;
@@ -43,8 +43,8 @@ static void put_missing(struct arena *a, struct node *map, const char *key, cons
         node_put_string(a, map, key, value);
 }
 
-/* That tool let agents read the plan themselves: a batch of which the block says nothing more than
- * its id is described there, and one without agents is nobody else's. */
+/* That tool let agents read the plan themselves. If the block gives only the id of a batch, the
+ * plan's text describes the batch. A batch without agents runs as one agent. */
 static void complete_batch(struct arena *a, struct node *batch)
 {
     static const char *const texts[] = {"agents", "description", "prompt", "prompt_file"};
@@ -58,8 +58,8 @@ static void complete_batch(struct arena *a, struct node *batch)
         node_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
 }
 
-/* Ids are texts of any kind there. One that tasks cannot be called after is replaced here, and
- * shown all the same: see show_names(). */
+/* That tool accepts any text as an id. We replace ids that are no valid task names, but print
+ * the original: see show_names(). */
 static void replace_ids(struct cast_plan *p, struct node *batches)
 {
     automap struct map seen = {0};
@@ -89,7 +89,7 @@ static void complete_batches(struct cast_plan *p, struct node *batches)
         complete_batch(&p->doc.arena, batch);
 }
 
-/* All that the tool itself read: the ids. */
+/* That tool read only the ids; remove the rest. */
 static void keep_ids(struct node *map, const char *const *keys)
 {
     for (struct node *n = map->first, *next; n; n = next) {
@@ -102,7 +102,7 @@ static void keep_ids(struct node *map, const char *const *keys)
     }
 }
 
-static void reduce(struct cast_plan *p)
+static void remove_all_but_ids(struct cast_plan *p)
 {
     static const char *const of_plan[] = {"plan_id", "batches", NULL}, *const of_batch[] = {"id",
                                                                                             NULL};
@@ -111,8 +111,8 @@ static void reduce(struct cast_plan *p)
         keep_ids(batch, of_batch);
 }
 
-/* What that tool took for granted: the repository that it was called in, and agents that may do
- * everything. */
+/* The assumptions of that tool: the repository of the current folder, and agents with full
+ * permissions. */
 static void complete_manifest(struct cast_plan *p, const char *root)
 {
     struct arena *a = &p->doc.arena;
@@ -125,13 +125,13 @@ static void complete_manifest(struct cast_plan *p, const char *root)
     complete_batches(p, node_get(p->doc.root, "batches"));
 }
 
-static int tell_problems(const struct problems *ps)
+static int print_problems(const struct problems *ps)
 {
     dropin_print_errors(ps, "");
-    return failed("The plan cannot be carried out.");
+    return fail("Cannot run the plan.");
 }
 
-/* Batches that follow one another are what that tool was made to cut; the rest is worth a word. */
+/* Cutting between consecutive batches is the purpose of that tool; warn about other cuts. */
 static void warn_of_cuts(const struct streams *s)
 {
     for (size_t i = 0; i < s->ties.n; i++) {
@@ -144,7 +144,7 @@ static void warn_of_cuts(const struct streams *s)
     }
 }
 
-static int divide(struct session *s, const char *root, struct problems *ps)
+static int divide_batches(struct session *s, const char *root, struct problems *ps)
 {
     struct streams_options opts = {
         .n = 1, .splits = &s->plan->split, .split_count = s->plan->count > 1};
@@ -156,9 +156,9 @@ static int divide(struct session *s, const char *root, struct problems *ps)
     return streams_file_divide(&s->sf, &opts, ps) || streams_file_plan(&s->sf, ps) ? -1 : 0;
 }
 
-/* Nothing but the ids mattered to that tool: what is wrong with the rest is left to the sessions,
- * which read the file. */
-static int divide_ids(struct session *s, const char *root, const struct problems *wrong)
+/* That tool used only the ids. If the rest of the block is invalid, we use only the ids as well;
+ * the sessions read the file. */
+static int divide_by_ids_only(struct session *s, const char *root, const struct problems *wrong)
 {
     autoproblems struct problems ps = {0};
     streams_file_close(&s->sf);
@@ -166,22 +166,23 @@ static int divide_ids(struct session *s, const char *root, const struct problems
     int code = cast_load(s->plan);
     if (code != EXIT_OK)
         return code;
-    cast_say(CAST_WARN, "The sessions read the plan's file; here only its ids are understood:");
+    cast_say(CAST_WARN, "Using only the ids of the batches, because the rest is invalid; the "
+                        "sessions read the plan's file:");
     dropin_print_errors(wrong, "");
-    reduce(s->plan);
-    return divide(s, root, &ps) ? tell_problems(&ps) : EXIT_OK;
+    remove_all_but_ids(s->plan);
+    return divide_batches(s, root, &ps) ? print_problems(&ps) : EXIT_OK;
 }
 
 static int open_streams(struct session *s, const char *root)
 {
     autoproblems struct problems ps = {0};
-    int code = divide(s, root, &ps) ? divide_ids(s, root, &ps) : EXIT_OK;
+    int code = divide_batches(s, root, &ps) ? divide_by_ids_only(s, root, &ps) : EXIT_OK;
     if (code == EXIT_OK)
         warn_of_cuts(&s->sf.streams);
     return code;
 }
 
-static char letter(const char *id)
+static char stream_letter(const char *id)
 {
     return (char)(*id - 'a' + 'A');
 }
@@ -191,19 +192,20 @@ static struct task_status status_of(const struct session *s, const char *id)
     return run_task(s->run, plan_find(&s->sf.plan.plan, id)->index);
 }
 
-static void tell_failure(const struct session *s, const struct event *ev)
+static void print_failure(const struct session *s, const struct event *ev)
 {
     struct task_status st = status_of(s, ev->task);
     const char *output = node_new_string(ev->data, "output", "");
     if (st.exit_code)
-        cast_say(CAST_ERROR, "Stream %c exited with code %d", letter(ev->task), st.exit_code);
-    cast_say(CAST_ERROR, "Stream %c failed: %s", letter(ev->task), st.reason);
+        cast_say(CAST_ERROR, "Stream %c exited with code %d", stream_letter(ev->task),
+                 st.exit_code);
+    cast_say(CAST_ERROR, "Stream %c failed: %s", stream_letter(ev->task), st.reason);
     if (*output)
-        cast_say(CAST_ERROR, "Last lines of Stream %c log:", letter(ev->task));
+        cast_say(CAST_ERROR, "Last lines of Stream %c log:", stream_letter(ev->task));
     (void)fputs(output, stderr); /* harmless already */
 }
 
-static void tell_conflict(const struct session *s, const struct event *ev)
+static void print_conflict(const struct session *s, const struct event *ev)
 {
     cast_say(CAST_ERROR, "Merge conflict: %s into %s", node_new_string(ev->data, "branch", "?"),
              run_base(s->run));
@@ -215,9 +217,9 @@ static void on_event(void *ctx, const struct event *ev)
     const struct session *s = ctx;
     if (!ev->task)
         return;
-    char who = letter(ev->task);
+    char who = stream_letter(ev->task);
     if (ev->kind == EV_TASK_STARTED)
-        cast_say(CAST_INFO, "Stream %c at work in %s (log: %s)", who,
+        cast_say(CAST_INFO, "Stream %c running in %s (log: %s)", who,
                  node_new_string(ev->data, "workspace", "?"),
                  node_new_string(ev->data, "log", "?"));
     else if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE)
@@ -225,15 +227,14 @@ static void on_event(void *ctx, const struct event *ev)
     else if (ev->kind == EV_TASK_LANDED)
         cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", who, run_base(s->run));
     else if (ev->kind == EV_TASK_RETRIED || ev->kind == EV_TASK_PARKED)
-        cast_say(CAST_WARN, "Stream %c is tried again: %s", who,
-                 node_new_string(ev->data, "reason", ""));
+        cast_say(CAST_WARN, "Retrying stream %c: %s", who, node_new_string(ev->data, "reason", ""));
     else if (ev->kind == EV_TASK_FAILED)
-        tell_failure(s, ev);
+        print_failure(s, ev);
     else if (ev->kind == EV_TASK_CONFLICTED)
-        tell_conflict(s, ev);
+        print_conflict(s, ev);
 }
 
-static void tell_kept(const struct session *s)
+static void print_kept_worktrees(const struct session *s)
 {
     cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
@@ -244,33 +245,34 @@ static void tell_kept(const struct session *s)
             continue;
         shell_quote(&next, "git switch", run_base(s->run), NULL);
         shell_quote(&next, " && git merge", st.branch, NULL);
-        cast_say(CAST_ERROR, "  %c: %s", letter(id), st.workspace);
+        cast_say(CAST_ERROR, "  %c: %s", stream_letter(id), st.workspace);
         cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
     }
-    cast_say(CAST_ERROR, "  and then, to tidy up: anabranch resume %s", run_id(s->run));
+    cast_say(CAST_ERROR, "  then clean up: anabranch resume %s", run_id(s->run));
 }
 
-static void tell_failures(const struct session *s)
+static void print_failed_streams(const struct session *s)
 {
     cast_say(CAST_ERROR, "One or both sessions failed. Logs preserved at:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
-        cast_say(CAST_ERROR, "  %c: %s/%s", letter(id), run_dir(s->run), id);
+        cast_say(CAST_ERROR, "  %c: %s/%s", stream_letter(id), run_dir(s->run), id);
     }
-    cast_say(CAST_ERROR, "What they had done is saved: anabranch salvage");
-    cast_say(CAST_ERROR, "To do the rest: anabranch resume %s", run_id(s->run));
+    cast_say(CAST_ERROR, "Their work is saved: anabranch salvage");
+    cast_say(CAST_ERROR, "To resume: anabranch resume %s", run_id(s->run));
 }
 
 static int finish(const struct session *s)
 {
     struct run_result r = run_result(s->run);
     if (r.failed || r.skipped)
-        tell_failures(s);
+        print_failed_streams(s);
     if (r.conflicted)
-        tell_kept(s);
+        print_kept_worktrees(s);
     if (!r.published && r.result) {
-        cast_say(CAST_ERROR, "The checkout of %s could not follow. All that was merged is on %s:",
-                 run_base(s->run), r.result);
+        cast_say(CAST_ERROR,
+                 "The checkout of %s could not follow. All merged work is on %s:", run_base(s->run),
+                 r.result);
         cast_say(CAST_ERROR, "  %s", r.advice);
     }
     if (r.signal)
@@ -282,15 +284,15 @@ static int finish(const struct session *s)
     return EXIT_OK;
 }
 
-/* In the words of this command line. */
-static int cannot_begin(const struct err *err)
+/* Replaces options of anabranch by words of this command line. */
+static int report_open_error(const struct err *err)
 {
     if (strstr(err->msg, "--base"))
-        return failed("No branch is checked out: switch to the one to merge into first");
-    return failed(err->msg);
+        return fail("No branch is checked out: switch to the one to merge into first");
+    return fail(err->msg);
 }
 
-static int go(struct session *s)
+static int run_streams(struct session *s)
 {
     const char *logger[] = {"python3", s->plan->logger, NULL};
     struct run_options ro = {
@@ -307,9 +309,9 @@ static int go(struct session *s)
     };
     struct err err = {0};
     if (run_open(&s->run, &s->sf.plan, s->plan->path, &ro, &err))
-        return cannot_begin(&err);
+        return report_open_error(&err);
     run_observe(s->run, on_event, s);
-    int code = run_go(s->run, &err) ? failed(err.msg) : finish(s);
+    int code = run_go(s->run, &err) ? fail(err.msg) : finish(s);
     run_close(s->run);
     return code;
 }
@@ -319,7 +321,7 @@ static int check_claude(const struct plan *plan)
     for (size_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
         if ((!t->engine || t->engine == ENGINE_CLAUDE) && agent_check(ENGINE_CLAUDE, t, NULL, NULL))
-            return failed("claude was not found on PATH");
+            return fail("claude was not found on PATH");
     }
     return EXIT_OK;
 }
@@ -335,7 +337,7 @@ static void print_head(const struct cast_plan *p)
     (void)cli_print("\n", 1);
 }
 
-static bool is_taken(const struct git_repo *repo, const char *stream, const char *suffix)
+static bool is_branch_taken(const struct git_repo *repo, const char *stream, const char *suffix)
 {
     struct git_place at = {.git_dir = repo->common};
     autofree char *ref = mem_printf("refs/heads/cast-parallel-%s-%s", stream, suffix);
@@ -343,16 +345,16 @@ static bool is_taken(const struct git_repo *repo, const char *stream, const char
     return git_resolve(&at, ref, &commit, NULL) == 0;
 }
 
-/* A branch that an earlier process of this number left for a person, as they are numbered alike in
- * every container, stays that person's. */
+/* In containers process numbers repeat. An earlier process with our number may have left a
+ * branch for the user; choose another name. */
 static void choose_names(struct session *s, const struct git_repo *repo)
 {
     autofree char *suffix = mem_printf("%ld", (long)getpid());
-    for (int i = 2; is_taken(repo, "a", suffix) || is_taken(repo, "b", suffix); i++) {
+    for (int i = 2; is_branch_taken(repo, "a", suffix) || is_branch_taken(repo, "b", suffix); i++) {
         free(suffix);
         suffix = mem_printf("%ld-%d", (long)getpid(), i);
     }
-    s->branch = mem_printf("%s{id}-%s", branches, suffix);
+    s->branch = mem_printf("%s{id}-%s", branch_prefix, suffix);
     s->subject = mem_printf("Merge branch '%s'", s->branch);
 }
 
@@ -360,27 +362,27 @@ static int find_repository(struct session *s, struct git_repo *repo)
 {
     struct err err = {0};
     if (git_open(repo, ".", &err) || !repo->root)
-        return failed(*err.msg ? err.msg : "This is not a git repository");
+        return fail(*err.msg ? err.msg : "This is not a git repository");
     s->state_dir = state_path(repo->common);
     choose_names(s, repo);
     return EXIT_OK;
 }
 
-static void tell_left(void *ctx, const struct left_remains *left)
+static void warn_of_leftovers(void *ctx, const struct left_remains *left)
 {
     struct session *s = ctx;
     strv_push(&s->left, left->run);
-    cast_say(CAST_WARN, "Run %s of %s was killed, and has left:", left->run, left->plan);
+    cast_say(CAST_WARN, "Run %s of %s was killed and left behind:", left->run, left->plan);
     for (size_t i = 0; i < left->things->n; i++)
         cast_say(CAST_WARN, "  %s", left->things->v[i]);
     if (s->plan->clean)
         return;
-    cast_say(CAST_WARN, "To do the rest of it: anabranch resume %s", left->run);
-    cast_say(CAST_WARN, "To save what is there and remove it: cast-parallel --clean, or");
+    cast_say(CAST_WARN, "To resume it: anabranch resume %s", left->run);
+    cast_say(CAST_WARN, "To save and remove the leftovers: cast-parallel --clean, or");
     cast_say(CAST_WARN, "  anabranch clean --run %s", left->run);
 }
 
-static void tell_cleaned(void *ctx, const struct clean_item *item)
+static void print_cleaned(void *ctx, const struct clean_item *item)
 {
     (void)ctx;
     if (item->action == CLEAN_REMOVED)
@@ -389,7 +391,7 @@ static void tell_cleaned(void *ctx, const struct clean_item *item)
         cast_say(CAST_WARN, "Could not remove %s %s: %s", item->kind, item->name, item->why);
 }
 
-static int clean_left(const struct session *s, const struct git_repo *repo, struct err *err)
+static int clean_leftovers(const struct session *s, const struct git_repo *repo, struct err *err)
 {
     autostore struct store *store = NULL;
     if (store_open(&store, s->state_dir, true, err))
@@ -399,7 +401,7 @@ static int clean_left(const struct session *s, const struct git_repo *repo, stru
                                  .store = store,
                                  .self = self_path(),
                                  .waiting = cli_waiting,
-                                 .tell = tell_cleaned};
+                                 .tell = print_cleaned};
     for (size_t i = 0; i < s->left.n; i++) {
         opts.run = s->left.v[i];
         if (clean(&opts, err))
@@ -408,12 +410,12 @@ static int clean_left(const struct session *s, const struct git_repo *repo, stru
     return 0;
 }
 
-/* It is no obstacle. */
-static void lookup_back(struct session *s, const struct git_repo *repo)
+/* Leftovers of killed runs do not stop a new run. */
+static void handle_leftovers(struct session *s, const struct git_repo *repo)
 {
     struct err err = {0};
-    if (left_each(repo, s->state_dir, branches, tell_left, s, &err) ||
-        (s->plan->clean && s->left.n && clean_left(s, repo, &err)))
+    if (left_each(repo, s->state_dir, branch_prefix, warn_of_leftovers, s, &err) ||
+        (s->plan->clean && s->left.n && clean_leftovers(s, repo, &err)))
         cast_say(CAST_WARN, "%s", err.msg);
 }
 
@@ -427,9 +429,9 @@ int cast_run(struct cast_plan *plan)
     if (code == EXIT_OK)
         code = check_claude(&s.sf.plan.plan);
     if (code == EXIT_OK) {
-        lookup_back(&s, &repo);
+        handle_leftovers(&s, &repo);
         print_head(plan);
-        code = go(&s);
+        code = run_streams(&s);
     }
     streams_file_close(&s.sf);
     git_close(&repo);

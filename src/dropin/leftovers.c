@@ -12,14 +12,14 @@
 
 enum { IS_KILLED = 1, IS_STOPPED = 2 };
 
-struct search {
+struct run_search {
     int states;
     struct strv ids; /* oldest first */
 };
 
 static bool note_row(void *ctx, const struct store_run *row)
 {
-    struct search *s = ctx;
+    struct run_search *s = ctx;
     int state = strcmp(row->state, "running") == 0   ? IS_KILLED
                 : strcmp(row->state, "stopped") == 0 ? IS_STOPPED
                                                      : 0;
@@ -28,11 +28,11 @@ static bool note_row(void *ctx, const struct store_run *row)
     return true;
 }
 
-/* Ids of runs that are not finished; they may be alive. */
+/* The ids of unfinished runs; their processes may be alive. */
 static int find_unfinished(const char *state_dir, int states, struct strv *ret, struct err *err)
 {
     autostore struct store *store = NULL;
-    struct search s = {.states = states};
+    struct run_search s = {.states = states};
     int rc = access(state_dir, F_OK) < 0 ? 0
              : store_open(&store, state_dir, false, err) || store_each_run(store, note_row, &s, err)
                  ? -1
@@ -43,7 +43,7 @@ static int find_unfinished(const char *state_dir, int states, struct strv *ret, 
     return rc;
 }
 
-static bool is_of_tool(const struct run_folder *saved, const char *prefix)
+static bool is_run_of_tool(const struct run_folder *saved, const char *prefix)
 {
     const char *branch = saved->options.branch;
     return branch && strncmp(branch, prefix, strlen(prefix)) == 0;
@@ -55,11 +55,11 @@ static bool is_same_file(const char *a, const char *b)
     return ra && rb && strcmp(ra, rb) == 0;
 }
 
-static bool take_run(struct left_run *l, const char *state_dir, const char *id, const char *prefix,
+static bool load_run(struct left_run *l, const char *state_dir, const char *id, const char *prefix,
                      const char *plan)
 {
     *l = (struct left_run){.lock = -1, .dir = run_path(state_dir, id)};
-    return run_folder_load(&l->saved, l->dir, NULL) == 0 && is_of_tool(&l->saved, prefix) &&
+    return run_folder_load(&l->saved, l->dir, NULL) == 0 && is_run_of_tool(&l->saved, prefix) &&
            l->saved.plan_file && is_same_file(l->saved.plan_file, plan) &&
            run_folder_lock(l->dir, &l->lock, NULL) == 0 && l->lock >= 0;
 }
@@ -73,7 +73,7 @@ void left_run_find(struct left_run *l, const char *state_dir, const char *prefix
         return;
     for (size_t i = ids.n; i-- > 0;) {
         struct left_run candidate;
-        if (take_run(&candidate, state_dir, ids.v[i], prefix, plan)) {
+        if (load_run(&candidate, state_dir, ids.v[i], prefix, plan)) {
             *l = candidate;
             return;
         }
@@ -90,7 +90,7 @@ void left_run_done(struct left_run *l)
     *l = (struct left_run){.lock = -1};
 }
 
-static void add_things(const struct leftovers *r, const char *id, struct strv *out)
+static void list_remains(const struct leftovers *r, const char *id, struct strv *out)
 {
     for (size_t i = 0; i < r->tasks.n; i++) {
         const struct leftover_task *t = r->tasks.v[i];
@@ -103,16 +103,16 @@ static void add_things(const struct leftovers *r, const char *id, struct strv *o
     }
 }
 
-static void tell_run(const struct leftovers *r, const char *state_dir, const char *id,
-                     const char *prefix, left_tell_fn *tell, void *ctx)
+static void report_run(const struct leftovers *r, const char *state_dir, const char *id,
+                       const char *prefix, left_tell_fn *tell, void *ctx)
 {
     autofree char *dir = run_path(state_dir, id);
     autosaved struct run_folder saved;
     autostrv struct strv things = {0};
     struct left_remains left = {.run = id, .things = &things};
-    if (run_folder_load(&saved, dir, NULL) || !is_of_tool(&saved, prefix))
+    if (run_folder_load(&saved, dir, NULL) || !is_run_of_tool(&saved, prefix))
         return;
-    add_things(r, id, &things);
+    list_remains(r, id, &things);
     left.plan = saved.plan;
     if (things.n)
         tell(ctx, &left);
@@ -125,7 +125,7 @@ int left_each(const struct git_repo *repo, const char *state_dir, const char *pr
     autostore struct store *store = NULL;
     if (find_unfinished(state_dir, IS_KILLED, &ids, err))
         return -1;
-    if (!ids.n) /* the usual case needs no look at the repository */
+    if (!ids.n) /* the usual case: no need to read the repository */
         return 0;
     if (store_open(&store, state_dir, false, err))
         return -1;
@@ -133,6 +133,6 @@ int left_each(const struct git_repo *repo, const char *state_dir, const char *pr
     if (leftovers_find(&remains, repo, state_dir, store, err))
         return -1;
     for (size_t i = 0; i < ids.n; i++)
-        tell_run(&remains, state_dir, ids.v[i], prefix, tell, ctx);
+        report_run(&remains, state_dir, ids.v[i], prefix, tell, ctx);
     return 0;
 }

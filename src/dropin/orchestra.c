@@ -1,6 +1,6 @@
 /*
- * parallel-orchestra: its command line and exit codes, the run itself by our engine. What differs
- * from that tool on purpose is listed in parallel-orchestra(1).
+ * parallel-orchestra: its command line and exit codes; our engine executes the run.
+ * parallel-orchestra(1) lists the intended differences from that tool.
  */
 #include "dropin/dropin.h"
 
@@ -21,18 +21,18 @@ static const char run_usage[] =
     "                              [--report PATH] [--dashboard | --no-dashboard]\n"
     "                              manifest\n";
 static const char run_help[] =
-    "\nRuns the tasks of a manifest, each in a git worktree of its own.\n"
+    "\nRuns the tasks of a manifest, each in its own git worktree.\n"
     "\n"
-    "  --max-workers N    tasks at work at the same time (3)\n"
+    "  --max-workers N    tasks in parallel (3)\n"
     "  --claude-exe PATH  the claude program (claude)\n"
     "  --quiet            no summary lines for tasks that succeeded\n"
     "  --log-dir PATH     folder for the logs of tasks (.claude/logs)\n"
-    "  --no-log           write none there\n"
-    "  --dry-run          show what would be run, and end\n"
-    "  --resume           leave out the tasks that an earlier run has done\n"
+    "  --no-log           write no logs\n"
+    "  --dry-run          show the plan of execution and exit\n"
+    "  --resume           skip the tasks that an earlier run finished\n"
     "  --report PATH      write a report: .json, .md or .markdown\n"
     "  --dashboard, --no-dashboard\n"
-    "                     live view on standard error; as default where that is a terminal\n"
+    "                     live view on standard error; default on a terminal\n"
     "\n"
     "This is anabranch under another name: see parallel-orchestra(1).\n";
 
@@ -62,7 +62,7 @@ enum {
     OPT_HELP = 'h',
 };
 
-static const struct option longs[] = {
+static const struct option long_options[] = {
     {"max-workers", required_argument, NULL, OPT_MAX_WORKERS},
     {"claude-exe", required_argument, NULL, OPT_CLAUDE_EXE},
     {"quiet", no_argument, NULL, OPT_QUIET},
@@ -90,8 +90,8 @@ static int set_workers(struct orchestra_options *o, const char *word)
     return EXIT_OK;
 }
 
-/* Takes one option; what is returned is no EXIT_OK where the call is wrong. */
-static int take(struct orchestra_options *o, int val, char **argv)
+/* Handles one option; not EXIT_OK if the call is invalid. */
+static int set_option(struct orchestra_options *o, int val, char **argv)
 {
     switch (val) {
     case OPT_MAX_WORKERS:
@@ -134,12 +134,12 @@ static int take(struct orchestra_options *o, int val, char **argv)
     return EXIT_OK;
 }
 
-static int parse(struct orchestra_options *o, int argc, char **argv)
+static int parse_options(struct orchestra_options *o, int argc, char **argv)
 {
     opterr = 0;
     optind = 0;
-    for (int val; (val = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
-        int code = take(o, val, argv);
+    for (int val; (val = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
+        int code = set_option(o, val, argv);
         if (code != EXIT_OK)
             return code;
     }
@@ -158,7 +158,7 @@ static int parse(struct orchestra_options *o, int argc, char **argv)
 static int run_command(int argc, char **argv)
 {
     struct orchestra_options o = {.workers = 3};
-    int code = parse(&o, argc, argv);
+    int code = parse_options(&o, argc, argv);
     if (code != EXIT_OK)
         return code;
     if (o.help) {
@@ -168,14 +168,14 @@ static int run_command(int argc, char **argv)
     return orchestra_run(&o);
 }
 
-/* Whether word is a long option or the beginning of it. */
+/* Is `word` a long option or an abbreviation of it? */
 static bool is_option(const char *word, const char *option)
 {
     size_t len = strlen(word);
     return len > strlen("--") && strncmp(word, option, len) == 0;
 }
 
-/* The version whose command line this is; scripts compare it. */
+/* The version of the tool that we replace; scripts compare it. */
 static int print_version(void)
 {
     static const char version[] = "0.1.4\n";

@@ -63,7 +63,7 @@ static double tenths(double seconds)
     return round(seconds * 10) / 10;
 }
 
-static double duration(const struct orchestra *o)
+static double run_seconds(const struct orchestra *o)
 {
     return tenths((double)(o->finished - o->started) / 1000);
 }
@@ -81,8 +81,8 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
     node_put_string(a, map, key, text.s);
 }
 
-/* The commit on the base branch that has the task's work; NULL where there is none. */
-static const char *landed_at(const struct orchestra *o, uint32_t task)
+/* The commit on the base branch with the task's work, or NULL. */
+static const char *landed_commit(const struct orchestra *o, uint32_t task)
 {
     struct task_status s = run_task(o->run, task);
     return s.state == TASK_LANDED ? s.landed : NULL;
@@ -97,7 +97,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
     node_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
     node_put_int(a, map, "retry_count", orchestra_retries(o, task));
     node_put_string(a, map, "failure_category", orchestra_category(o, task));
-    node_put_string(a, map, "commit", landed_at(o, task));
+    node_put_string(a, map, "commit", landed_commit(o, task));
 }
 
 static void write_json(const struct orchestra *o, struct buf *out)
@@ -109,7 +109,7 @@ static void write_json(const struct orchestra *o, struct buf *out)
     node_put_string(&a, root, "manifest", orchestra_name(o));
     put_time(&a, root, "started_at", o->started);
     put_time(&a, root, "finished_at", o->finished);
-    node_put_real(&a, root, "duration_sec", duration(o));
+    node_put_real(&a, root, "duration_sec", run_seconds(o));
     node_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
     node_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
     node_put_int(&a, root, "failed", (int64_t)counts[ORCHESTRA_FAILED]);
@@ -160,7 +160,7 @@ static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
         buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));
     else
         buf_addf(out, "%s | %s | ", none, none);
-    const char *commit = landed_at(o, task);
+    const char *commit = landed_commit(o, task);
     buf_addf(out, "%s | %.10s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none,
              commit ? commit : none);
 }
@@ -176,7 +176,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
     add_time(out, "Started", o->started);
     add_time(out, "Finished", o->finished);
     buf_addf(out, "**Duration:** %.1fs\n\n## Results: %zu succeeded / %zu failed / %zu skipped",
-             duration(o), counts[ORCHESTRA_SUCCEEDED], counts[ORCHESTRA_FAILED],
+             run_seconds(o), counts[ORCHESTRA_SUCCEEDED], counts[ORCHESTRA_FAILED],
              counts[ORCHESTRA_SKIPPED]);
     if (counts[ORCHESTRA_RESUMED])
         buf_addf(out, " / %zu resumed", counts[ORCHESTRA_RESUMED]);

@@ -17,7 +17,7 @@
 
 enum { RESULT_MAX = 1 << 20, SHOWN_MAX = 2000, TAIL_MAX = 16 << 10, TAIL_LINES = 20 };
 
-/* The last bytes of a file. */
+/* Reads the last `max` bytes of a file. */
 static void read_end(const char *path, off_t max, struct buf *out)
 {
     autoclose int fd = -1;
@@ -42,7 +42,7 @@ static bool is_blank(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The last line of s that is not blank, without blanks around it. */
+/* The last non-blank line of s, trimmed. */
 static const char *last_line(const char *s, size_t len, size_t *ret_len)
 {
     while (len && is_blank(s[len - 1]))
@@ -56,8 +56,8 @@ static const char *last_line(const char *s, size_t len, size_t *ret_len)
     return s + start;
 }
 
-/* A scalar of any kind as it was written, harmless and of a length that can be shown. */
-static char *shown(const struct node *map, const char *key)
+/* The text of a scalar, harmless and cut to a printable length. */
+static char *printable_string(const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     autobuf struct buf out = BUF_INIT;
@@ -68,7 +68,7 @@ static char *shown(const struct node *map, const char *key)
     return out.len ? buf_steal(&out) : NULL;
 }
 
-static int64_t count(const struct node *n)
+static int64_t parse_count(const struct node *n)
 {
     int64_t i = -1;
     if (n && n->kind == NODE_INT)
@@ -88,25 +88,25 @@ static char *base_name(char *path)
     return path;
 }
 
-static void take(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
+static void parse_result(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
 {
     struct arena a = {0};
     const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
     const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
-    if (text && text->kind == NODE_STRING) { /* the engine's own result: its text is the agent's */
+    if (text && text->kind == NODE_STRING) { /* the engine's result: the agent's text is inside */
         const char *line = last_line(text->text, text->len, &len);
-        take(r, line, len, true);
+        parse_result(r, line, len, true);
     } else if (map) {
-        r->status = shown(map, "status");
-        r->report = base_name(shown(map, "report"));
-        r->reason = shown(map, "reason");
-        r->cycles = count(node_get(map, "cycles"));
+        r->status = printable_string(map, "status");
+        r->report = base_name(printable_string(map, "report"));
+        r->reason = printable_string(map, "reason");
+        r->cycles = parse_count(node_get(map, "cycles"));
         r->failed = r->status && strcmp(r->status, "FAILED") == 0;
     }
     arena_done(&a);
 }
 
-static void mask(const struct orchestra *o, const char *s, size_t len, struct buf *out)
+static void mask_secrets(const struct orchestra *o, const char *s, size_t len, struct buf *out)
 {
     struct secrets secrets = {0};
     secrets_collect(&secrets, &o->pf->plan);
@@ -119,13 +119,13 @@ void orchestra_result_read(const struct orchestra *o, const char *path, struct o
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
     size_t len;
     *r = (struct orchestra_result){.cycles = -1};
-    read_end(path, RESULT_MAX, &end); /* what is longer than that is no result */
+    read_end(path, RESULT_MAX, &end); /* a longer result is ignored */
     const char *line = last_line(end.s, end.len, &len);
-    mask(o, line, len, &masked);
-    take(r, masked.s, masked.len, false);
+    mask_secrets(o, line, len, &masked);
+    parse_result(r, masked.s, masked.len, false);
 }
 
-/* By the words that tool goes by; false where a text has none of them. */
+/* Classifies by the phrases that the other tool uses; false if the text contains none. */
 static bool classify(const char *text, enum failure *ret)
 {
     static const struct {
@@ -151,8 +151,8 @@ static bool classify(const char *text, enum failure *ret)
     return false;
 }
 
-/* Of all that is in a file of the attempt, or of its last line. */
-static bool find_blame(const char *dir, const char *name, bool last, enum failure *ret)
+/* Classifies the whole file of an attempt, or its last line. */
+static bool classify_file(const char *dir, const char *name, bool last, enum failure *ret)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT, line = BUF_INIT;
@@ -163,7 +163,7 @@ static bool find_blame(const char *dir, const char *name, bool last, enum failur
     return classify(last ? line.s : text.s, ret);
 }
 
-static bool is_tried_again(enum failure failure)
+static bool is_retried(enum failure failure)
 {
     return failure == FAILURE_TRANSIENT || failure == FAILURE_OVERLOADED ||
            failure == FAILURE_LIMIT;
@@ -175,12 +175,12 @@ enum failure orchestra_blame(void *ctx, uint32_t task, const char *dir, int exit
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
     (void)ctx;
     (void)task;
-    if (!is_tried_again(failure))
+    if (!is_retried(failure))
         return failure;
     if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND)
         return FAILURE_SETUP;
-    if (!find_blame(dir, "err", false, &failure) && failure == FAILURE_TRANSIENT)
-        (void)find_blame(dir, "out", true, &failure);
+    if (!classify_file(dir, "err", false, &failure) && failure == FAILURE_TRANSIENT)
+        (void)classify_file(dir, "out", true, &failure);
     return failure;
 }
 
@@ -198,7 +198,7 @@ void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
                                             run_task(o->run, task).attempts, "out");
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
     read_end(path, TAIL_MAX, &end);
-    mask(o, end.s, end.len, &masked);
+    mask_secrets(o, end.s, end.len, &masked);
     const char *lines[TAIL_LINES];
     size_t lens[TAIL_LINES], n = 0, left = masked.len;
     while (n < TAIL_LINES) {

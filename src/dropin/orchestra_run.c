@@ -22,9 +22,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 10000 }; /* for what a killed run has left running */
+enum { PATIENCE_MS = 10000 }; /* for the remaining processes of a killed run */
 
-static const char branches[] = "parallel-orchestra/";
+static const char branch_prefix[] = "parallel-orchestra/";
 
 static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -57,7 +57,7 @@ static void print_problems(const struct problems *ps)
     }
 }
 
-/* The rest of the file is prose, whatever is in it and whatever its name is. */
+/* The rest of the file is prose, whatever its name. */
 static const struct doc_options manifest_syntax = {.front_matter = true,
                                                    .max_bytes = DROPIN_PLAN_MAX};
 
@@ -74,7 +74,7 @@ static int open_manifest(struct plan_file *pf, const char *path)
     return rc;
 }
 
-/* A manifest whose `cwd` is in no repository was run in that of the current folder. */
+/* If `cwd` is outside any repository, that tool used the repository of the current folder. */
 static void find_repository(struct plan_file *pf)
 {
     autoproblems struct problems none = {0};
@@ -86,19 +86,19 @@ static void find_repository(struct plan_file *pf)
     if (git_open(&pf->repo, ".", &err)) {
         git_close(&pf->repo);
         warn("%s", err.msg);
-    } else if (pf->repo.root) { /* the project is not below it */
+    } else if (pf->repo.root) { /* the project is not inside it */
         *pf->repo.prefix = '\0';
-        (void)plan_file_reclaim(pf, &none); /* what is wrong with them was told */
+        (void)plan_file_reclaim(pf, &none); /* errors of the claims were printed before */
     }
 }
 
-/* The folder that is used where none is named; git shows it to nobody. */
+/* The default folder for logs; a .gitignore hides it from git. */
 static char *log_folder(const struct plan_file *pf)
 {
     return mem_printf("%s/.claude/logs", pf->repo.root ? pf->repo.root : ".");
 }
 
-static void hide_logs(const char *dir)
+static void make_hidden_folder(const char *dir)
 {
     static const char all[] = "*\n";
     autofree char *ignore = mem_printf("%s/.gitignore", dir);
@@ -109,8 +109,8 @@ static void hide_logs(const char *dir)
         warn("%s", err.msg);
 }
 
-/* Agents are started in other folders than ours. */
-static char *absolute(const char *program)
+/* Agents start in other folders, so they need an absolute path. */
+static char *make_absolute(const char *program)
 {
     autofree char *here = getcwd(NULL, 0);
     if (!program || *program == '/' || !strchr(program, '/') || !here)
@@ -118,7 +118,7 @@ static char *absolute(const char *program)
     return mem_printf("%s/%s", here, program);
 }
 
-/* The engine would say the same, with the words of another command line. */
+/* The engine checks this too, but with the words of another command line. */
 static int check_claude(const struct plan_file *pf, const char *claude)
 {
     for (size_t i = 0; i < pf->plan.task_count; i++) {
@@ -139,14 +139,14 @@ static bool keeps_worktrees(void)
 
 struct session {
     const struct orchestra_options *opts;
-    char *logs; /* the default folder for them, where that is used */
+    char *logs; /* the default log folder, if it is used */
     struct orchestra o;
     struct orchestra_state state;
-    bool warned; /* that the state cannot be written */
+    bool warned; /* we have warned that the state cannot be saved */
     char *state_dir;
-    char *branch;         /* pattern of their names */
+    char *branch;         /* pattern of branch names */
     bool *wanted;         /* per task */
-    struct left_run left; /* an earlier process's, which we go on with; or none */
+    struct left_run left; /* an earlier run that we resume, or none */
     struct plan_file was; /* its plan */
 };
 
@@ -154,7 +154,7 @@ static void update_state(struct session *s, bool now)
 {
     struct err err = {0};
     if (orchestra_state_update(&s->state, now, &err) && !s->warned) {
-        warn("the run's state is not saved: %s", err.msg);
+        warn("cannot save the run's state: %s", err.msg);
         s->warned = true;
     }
 }
@@ -167,27 +167,27 @@ static void on_event(void *ctx, const struct event *ev)
         update_state(s, false);
 }
 
-static void tell_left(void *ctx, const struct left_remains *left)
+static void warn_of_leftovers(void *ctx, const struct left_remains *left)
 {
     (void)ctx;
-    warn("run %s of '%s' was killed, and has left:", left->run, left->plan);
+    warn("run %s of '%s' was killed and left behind:", left->run, left->plan);
     for (size_t i = 0; i < left->things->n; i++)
         (void)fprintf(stderr, "  %s\n", left->things->v[i]);
     (void)fprintf(stderr,
-                  "  to go on with it: parallel-orchestra run --resume %s\n"
-                  "  to save what is there and remove it: anabranch clean --run %s\n",
+                  "  to resume it: parallel-orchestra run --resume %s\n"
+                  "  to save and remove the leftovers: anabranch clean --run %s\n",
                   left->plan, left->run);
 }
 
-/* We resume a run that was killed, so that nothing of it is left and its tasks are not begun
- * twice. True where there is one that can be. */
-static bool reopen(struct session *s, const struct run_options *ro)
+/* Resumes a killed run, so that it leaves nothing behind and its tasks do not start twice. False
+ * if there is none that we can resume. */
+static bool resume_killed_run(struct session *s, const struct run_options *ro)
 {
     struct run_options opts = *ro;
     struct resume_options resume = {.was = &s->was};
     autoproblems struct problems ps;
     struct err err = {0};
-    left_run_find(&s->left, s->state_dir, branches, s->opts->manifest);
+    left_run_find(&s->left, s->state_dir, branch_prefix, s->opts->manifest);
     if (s->left.lock < 0)
         return false;
     problems_init(&ps, "plan.json");
@@ -201,8 +201,8 @@ static bool reopen(struct session *s, const struct run_options *ro)
     return false;
 }
 
-/* Leaves out what an earlier run has done. */
-static void leave_out_done(struct session *s)
+/* Excludes tasks that an earlier run has finished. */
+static void exclude_finished_tasks(struct session *s)
 {
     for (size_t t = 0; t < s->o.pf->plan.task_count; t++) {
         s->o.tasks[t].resumed = s->state.done[t];
@@ -216,13 +216,13 @@ static int open_run(struct session *s, const struct run_options *ro, struct err 
     bool resumes = s->opts->resume && orchestra_state_load(&s->state, &why) == 0;
     if (s->opts->resume && !resumes)
         warn("%s", why.msg);
-    if (resumes && reopen(s, ro)) {
+    if (resumes && resume_killed_run(s, ro)) {
         orchestra_recall(&s->state, &s->o);
-        leave_out_done(s);
+        exclude_finished_tasks(s);
         return 0;
     }
-    leave_out_done(s);
-    if (left_each(&s->o.pf->repo, s->state_dir, branches, tell_left, s, &why))
+    exclude_finished_tasks(s);
+    if (left_each(&s->o.pf->repo, s->state_dir, branch_prefix, warn_of_leftovers, s, &why))
         warn("%s", why.msg);
     return run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, err);
 }
@@ -238,7 +238,7 @@ static void print_tails(const struct session *s)
     }
 }
 
-static void print_kept(const struct session *s)
+static void print_kept_worktrees(const struct session *s)
 {
     for (uint32_t t = 0; t < s->o.pf->plan.task_count; t++) {
         const char *path = run_task(s->o.run, t).workspace;
@@ -247,8 +247,8 @@ static void print_kept(const struct session *s)
     }
 }
 
-/* What went wrong with the machinery rather than with an agent; true where it was told. */
-static bool tell_runner_error(const struct session *s, uint32_t t)
+/* Reports a failure that the agent did not cause; true if there was one. */
+static bool report_runner_error(const struct session *s, uint32_t t)
 {
     struct task_status st = run_task(s->o.run, t);
     const char *id = s->o.pf->plan.tasks[t].id;
@@ -275,13 +275,13 @@ static int exit_code(const struct session *s)
     if (r.signal)
         return 128 + r.signal;
     for (uint32_t t = 0; t < s->o.pf->plan.task_count; t++) {
-        if (tell_runner_error(s, t))
+        if (report_runner_error(s, t))
             code = EXIT_ENV;
     }
     if (!r.published && r.result) {
-        code = runner_error("the checkout of %s could not follow; all that landed is on %s",
+        code = runner_error("the checkout of %s could not follow; all landed work is on %s",
                             run_base(s->o.run), r.result);
-        (void)fprintf(stderr, "  to take it in: %s\n", r.advice);
+        (void)fprintf(stderr, "  to merge it: %s\n", r.advice);
     }
     return code;
 }
@@ -294,14 +294,14 @@ static int finish(struct session *s)
     orchestra_summary(&s->o, s->opts->quiet, &out);
     (void)cli_print(out.s, out.len);
     print_tails(s);
-    print_kept(s);
+    print_kept_worktrees(s);
     int code = exit_code(s);
     if (s->opts->report && orchestra_report(&s->o, s->opts->report, &err))
         code = runner_error("%s", err.msg);
     return code;
 }
 
-static int go(struct session *s, const struct run_options *ro)
+static int execute_run(struct session *s, const struct run_options *ro)
 {
     bool draw = !s->opts->no_dashboard && run_view_can_draw(stderr);
     struct run_view view;
@@ -313,7 +313,7 @@ static int go(struct session *s, const struct run_options *ro)
     run_observe(s->o.run, on_event, s);
     run_view_begin(&view, draw ? VIEW_LIVE : VIEW_LINES, stderr, s->o.run, s->o.pf, ro->wanted);
     if (s->logs)
-        hide_logs(s->logs);
+        make_hidden_folder(s->logs);
     update_state(s, true);
     int rc = run_go(s->o.run, &err);
     run_view_end(&view);
@@ -328,14 +328,14 @@ static int go(struct session *s, const struct run_options *ro)
     return code;
 }
 
-/* Branches have eight digits that no other run's have. */
-static void name_things(struct session *s)
+/* Branch names contain eight random digits, so that no other run has them. */
+static void choose_names(struct session *s)
 {
     const struct plan_file *pf = s->o.pf;
     uint32_t random = 0;
     if (getentropy(&random, sizeof(random)) < 0)
         random = (uint32_t)clock_mono();
-    s->branch = mem_printf("%s{id}-%08x", branches, random);
+    s->branch = mem_printf("%s{id}-%08x", branch_prefix, random);
     s->state_dir =
         pf->repo.root ? state_path(pf->repo.common) : mem_printf("%s/.anabranch", pf->project);
     s->wanted = mem_array(pf->plan.task_count, sizeof(*s->wanted));
@@ -351,14 +351,14 @@ static void session_done(struct session *s)
     free(s->wanted);
 }
 
-static int carry_out(struct session *s)
+static int prepare_and_run(struct session *s)
 {
     static const char *const write_env[] = {"PO_WORKTREE_GUARD=1", NULL};
     struct plan_file *pf = s->o.pf;
     find_repository(pf);
     orchestra_settle(&pf->plan);
-    name_things(s);
-    autofree char *claude = absolute(s->opts->claude);
+    choose_names(s);
+    autofree char *claude = make_absolute(s->opts->claude);
     struct run_options ro = {
         .workers = s->opts->workers,
         .wanted = s->wanted,
@@ -381,7 +381,7 @@ static int carry_out(struct session *s)
     };
     if (!ro.log_dir && !ro.no_log)
         ro.log_dir = s->logs = log_folder(pf);
-    return check_claude(pf, claude) ? EXIT_ENV : go(s, &ro);
+    return check_claude(pf, claude) ? EXIT_ENV : execute_run(s, &ro);
 }
 
 int orchestra_run(const struct orchestra_options *opts)
@@ -392,7 +392,7 @@ int orchestra_run(const struct orchestra_options *opts)
     autoplan struct plan_file pf;
     autobuf struct buf out = BUF_INIT;
     int code = EXIT_OK;
-    if (strcmp(o.manifest, "-") == 0) /* a file like any other, there */
+    if (strcmp(o.manifest, "-") == 0) /* that tool reads a file of this name */
         o.manifest = "./-";
     if (open_manifest(&pf, o.manifest))
         return EXIT_USAGE;
@@ -404,7 +404,7 @@ int orchestra_run(const struct orchestra_options *opts)
         code = runner_error("%s", err.msg);
     } else {
         code = orchestra_state_init(&s.state, &s.o, &err) ? runner_error("%s", err.msg)
-                                                          : carry_out(&s);
+                                                          : prepare_and_run(&s);
         orchestra_state_done(&s.state);
     }
     orchestra_done(&s.o);

@@ -18,11 +18,11 @@
 enum {
     MANIFEST_MAX = 256 << 20,
     STATE_MAX = 1 << 20,
-    SPARE = 4, /* of five parts of the time, writing takes one */
+    SPARE = 4, /* writing takes at most a fifth of the time */
 };
 
-/* .po-run-state-STEM.json, beside the manifest. */
-static char *state_path(const char *manifest)
+/* .po-run-state-STEM.json, next to the manifest. */
+static char *state_file_path(const char *manifest)
 {
     const char *slash = strrchr(manifest, '/'), *name = slash ? slash + 1 : manifest;
     const char *dot = strrchr(name, '.');
@@ -31,7 +31,7 @@ static char *state_path(const char *manifest)
                       name);
 }
 
-/* Neither prose nor comments, nor how the tasks are run, is in it. */
+/* Ignores prose, comments, and how the tasks run. */
 static void hash_tasks(const struct orchestra *o, char ret_hash[HASH_SHA256_DIGITS + 1])
 {
     autobuf struct buf text = BUF_INIT;
@@ -47,7 +47,7 @@ int orchestra_state_init(struct orchestra_state *s, const struct orchestra *o, s
 {
     autobuf struct buf manifest = BUF_INIT;
     *s = (struct orchestra_state){.o = o, .created = o->started};
-    s->path = state_path(o->path);
+    s->path = state_file_path(o->path);
     s->done = mem_array(o->pf->plan.task_count, sizeof(*s->done));
     if (file_read_input(o->path, MANIFEST_MAX, &manifest, err))
         return -1;
@@ -62,8 +62,7 @@ void orchestra_state_done(struct orchestra_state *s)
     free(s->done);
 }
 
-/* One that is listed without what it depends on is done again: those that follow it are to have
- * both. */
+/* If a listed task depends on one that is not listed, it runs again: its dependents need both. */
 static void drop_incomplete(struct orchestra_state *s)
 {
     const struct plan *plan = &s->o->pf->plan;
@@ -74,19 +73,20 @@ static void drop_incomplete(struct orchestra_state *s)
     }
 }
 
-static bool is_ours(const struct orchestra_state *s, const struct node *root)
+static bool matches_manifest(const struct orchestra_state *s, const struct node *root)
 {
     return strcmp(node_new_string(root, "manifest_hash", ""), s->hash) == 0 ||
            strcmp(node_new_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
 }
 
-static int take(struct orchestra_state *s, const struct node *root, struct err *err)
+static int load_done_tasks(struct orchestra_state *s, const struct node *root, struct err *err)
 {
     const struct node *list = root->kind == NODE_MAP ? node_get(root, "completed_tasks") : NULL;
-    if (root->kind != NODE_MAP || !is_ours(s, root))
-        return err_set(err, ERR_INPUT, "'%s' is of another manifest: starting afresh", s->path);
+    if (root->kind != NODE_MAP || !matches_manifest(s, root))
+        return err_set(err, ERR_INPUT, "'%s' belongs to another manifest: starting from scratch",
+                       s->path);
     if (!list || list->kind != NODE_LIST)
-        return err_set(err, ERR_INPUT, "'%s' is malformed: starting afresh", s->path);
+        return err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path);
     node_each (id, list) {
         const struct task *t =
             id->kind == NODE_STRING ? plan_find(&s->o->pf->plan, id->text) : NULL;
@@ -106,12 +106,12 @@ int orchestra_state_load(struct orchestra_state *s, struct err *err)
     struct doc doc;
     problems_init(&ps, s->path);
     if (access(s->path, F_OK) < 0)
-        return err_set(err, ERR_INPUT, "there is no '%s' to resume from", s->path);
+        return err_set(err, ERR_INPUT, "cannot resume: there is no '%s'", s->path);
     if (file_read(s->path, STATE_MAX, &text, err))
         return -1;
     int rc = doc_parse(&doc, NULL, text.s, text.len, &json, &ps);
-    rc = rc ? err_set(err, ERR_INPUT, "'%s' is malformed: starting afresh", s->path)
-            : take(s, doc.root, err);
+    rc = rc ? err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path)
+            : load_done_tasks(s, doc.root, err);
     doc_done(&doc);
     return rc;
 }
@@ -166,9 +166,9 @@ static int write_state(struct orchestra_state *s, struct err *err)
     return rc;
 }
 
-/* What has landed is done only once the base branch has it: until then it is on a branch that a
- * later run knows nothing of. */
-static void look(struct orchestra_state *s)
+/* A landed task counts only when the base branch has it. Before that it is on a branch that a
+ * later run does not know. */
+static void note_finished_tasks(struct orchestra_state *s)
 {
     bool published = run_result(s->o->run).published;
     for (uint32_t t = 0; t < s->o->pf->plan.task_count; t++) {
@@ -182,7 +182,7 @@ static void look(struct orchestra_state *s)
 
 int orchestra_state_update(struct orchestra_state *s, bool now, struct err *err)
 {
-    look(s);
+    note_finished_tasks(s);
     if (!now && (!s->dirty || clock_mono() - s->written < SPARE * s->cost))
         return 0;
     return write_state(s, err);

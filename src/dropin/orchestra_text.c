@@ -1,4 +1,4 @@
-/* What parallel-orchestra prints on standard output. */
+/* The standard output of parallel-orchestra. */
 #include "dropin/orchestra_view.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void add_field(struct buf *out, const char *name, const char *value)
         buf_addf(out, " %s=%s", name, value);
 }
 
-/* What the agent said, and where it gave no reason, ours. */
+/* The agent's words; if it gave no reason, ours. */
 static void add_result(const struct orchestra *o, uint32_t task, struct buf *out)
 {
     const struct orchestra_result *r = &o->tasks[task].result;
@@ -95,7 +95,7 @@ static void add_depends(const struct plan *plan, const struct task *t, struct bu
     buf_addch(out, ']');
 }
 
-static void add_planned(const struct orchestra *o, uint32_t task, struct buf *out)
+static void add_planned_task(const struct orchestra *o, uint32_t task, struct buf *out)
 {
     const struct plan *plan = &o->pf->plan;
     const struct task *t = &plan->tasks[task];
@@ -122,7 +122,7 @@ void orchestra_dry_run(const struct orchestra *o, size_t workers, struct buf *ou
              "Execution plan (max_workers=%zu):\n",
              workers);
     for (uint32_t t = 0; t < tasks; t++)
-        add_planned(o, t, out);
+        add_planned_task(o, t, out);
     buf_addf(out, "\n%zu %s, %zu %s\n", tasks, tasks == 1 ? "task" : "tasks", stages,
              stages == 1 ? "stage" : "stages");
 }

@@ -23,7 +23,7 @@ void orchestra_done(struct orchestra *o)
     free(o->tasks);
 }
 
-/* There is no word for a secret in a manifest: names tell. */
+/* Manifests cannot mark secrets, so we go by the names of variables. */
 static void hide_secrets(struct env_vars *env)
 {
     static const char *const endings[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"};
@@ -61,11 +61,11 @@ bool orchestra_judge(void *ctx, uint32_t task, const char *dir, struct buf *ret_
     if (!t->result.failed)
         return false;
     t->code = 1;
-    buf_addstr(ret_reason, t->result.reason ? t->result.reason : "its agent says FAILED");
+    buf_addstr(ret_reason, t->result.reason ? t->result.reason : "its agent reported FAILED");
     return true;
 }
 
-static void on_exit_of(struct orchestra *o, uint32_t task, const struct event *ev)
+static void read_result_of(struct orchestra *o, uint32_t task, const struct event *ev)
 {
     struct orchestra_task *t = &o->tasks[task];
     int64_t signal = node_new_int(ev->data, "signal", 0);
@@ -80,7 +80,7 @@ void orchestra_event(struct orchestra *o, const struct event *ev)
 {
     const struct task *t = ev->task ? plan_find(&o->pf->plan, ev->task) : NULL;
     if (t && ev->kind == EV_TASK_EXITED)
-        on_exit_of(o, t->index, ev);
+        read_result_of(o, t->index, ev);
     else if (t && ev->kind == EV_TASK_PREPARING)
         o->tasks[t->index].has_code = false;
 }
@@ -96,7 +96,7 @@ enum orchestra_end orchestra_end(const struct orchestra *o, uint32_t task)
     case TASK_FAILED:
     case TASK_CONFLICTED:
         return ORCHESTRA_FAILED;
-    case TASK_WAITING: /* also what was never begun, in a run that was stopped */
+    case TASK_WAITING: /* a stopped run may not have started it */
     case TASK_READY:
     case TASK_PREPARING:
     case TASK_RUNNING:

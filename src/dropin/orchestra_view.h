@@ -1,6 +1,6 @@
 /*
- * A run in the words of parallel-orchestra: its summary, its dry run, its reports and its run
- * state. Only the command line of that name uses this; the engine knows nothing of it.
+ * The output of parallel-orchestra: its summary, dry run, reports and run state. Only that command
+ * uses it.
  */
 #ifndef DROPIN_ORCHESTRA_VIEW_H
 #define DROPIN_ORCHESTRA_VIEW_H
@@ -12,27 +12,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an agent said of its own work: a JSON object on the last line of its output that is not
- * blank, or of the text of its result. The strings are harmless, NULL where it did not say. */
+/* The agent's report on its own work: a JSON object on the last non-blank line of its output, or
+ * of the text of its result. Strings are harmless; NULL if missing. */
 struct orchestra_result {
     char *status, *report, *reason;
-    int64_t cycles; /* below 0: not said */
-    bool failed;    /* by its own words */
+    int64_t cycles; /* below 0: missing */
+    bool failed;    /* it says so itself */
 };
 void orchestra_result_done(struct orchestra_result *r);
 
 struct orchestra_task {
-    bool resumed;  /* was done before: not run */
-    int before;    /* attempts of an earlier process, whose run this one resumes */
-    bool has_code; /* its agent ended by itself, with */
-    int code;      /* an exit code, or minus the number of a signal */
+    bool resumed;  /* finished before: not run again */
+    int before;    /* attempts in the earlier process whose run we resume */
+    bool has_code; /* its agent ended by itself; see code */
+    int code;      /* exit code, or minus the number of a signal */
     struct orchestra_result result;
 };
 
 struct orchestra {
     struct plan_file *pf;
-    const char *path; /* of the manifest, as given */
-    struct run *run;  /* NULL before there is one */
+    const char *path; /* path of the manifest as given */
+    struct run *run;  /* NULL before the run starts */
     struct orchestra_task *tasks;
     int64_t started, finished; /* ms since 1970 */
 };
@@ -41,17 +41,18 @@ void orchestra_done(struct orchestra *o);
 
 void orchestra_result_read(const struct orchestra *o, const char *path, struct orchestra_result *r);
 
-/* Its manifests ask for things that they have no word for: full permissions for tasks that write,
- * retries after a limit as after any failure, `writes` as a declaration rather than a fence. */
+/* Sets what manifests imply but cannot express: full permissions for tasks that write, retries
+ * after a limit as after any failure, `writes` as information, not as a fence. */
 void orchestra_settle(struct plan *plan);
 
-/* For the engine's options: whether the agent calls itself FAILED; ctx is a struct orchestra. */
+/* For the engine's options: does the agent report FAILED? ctx: a struct orchestra. */
 run_judge_fn orchestra_judge;
 
-/* Likewise: exit codes go before words, the standard error before all else that it said. */
+/* For the engine's options: exit codes count more than words, and standard error more than other
+ * output. */
 run_blame_fn orchestra_blame;
 
-/* Takes what an event tells of a task's agent. */
+/* Records what an event tells about a task's agent. */
 void orchestra_event(struct orchestra *o, const struct event *ev);
 
 enum orchestra_end {
@@ -64,53 +65,53 @@ enum orchestra_end {
 enum orchestra_end orchestra_end(const struct orchestra *o, uint32_t task);
 bool orchestra_timed_out(const struct orchestra *o, uint32_t task);
 
-/* "none", "timeout", "permanent", "rate_limited", "transient", or, where that tool ended without a
- * report, "conflict". */
+/* "none", "timeout", "permanent", "rate_limited", "transient" or "conflict". In the last case
+ * that tool ended without a report. */
 const char *orchestra_category(const struct orchestra *o, uint32_t task);
 int orchestra_retries(const struct orchestra *o, uint32_t task);
-double orchestra_seconds(const struct orchestra *o, uint32_t task); /* over all its attempts */
+double orchestra_seconds(const struct orchestra *o, uint32_t task); /* over all attempts */
 const char *orchestra_name(const struct orchestra *o);              /* of the manifest */
 
-/* The last twenty lines that its agent printed, less blank ones. */
+/* The last twenty non-blank lines of the agent's output. */
 void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out);
 
-/* One line per task; quiet: not of those that are done. */
+/* One line per task; quiet: omits successful tasks. */
 void orchestra_summary(const struct orchestra *o, bool quiet, struct buf *out);
 void orchestra_dry_run(const struct orchestra *o, size_t workers, struct buf *out);
 
-/* Whether a report could be written there: ERR_ENV where the ending is not known, or it is a
- * symlink or in no folder. */
+/* Checks that a report can be written: ERR_ENV if the extension is unknown, or the path is a
+ * symlink, or its folder is unusable. */
 int orchestra_report_check(const char *path, struct err *err);
 
-/* JSON or Markdown, by the ending of the name; folders are made. */
+/* Writes JSON or Markdown, by the extension; makes missing folders. */
 int orchestra_report(const struct orchestra *o, const char *path, struct err *err);
 
 /*
- * The run state: which tasks are done for good, in a file beside the manifest.
+ * The run state: the finished tasks, in a file next to the manifest.
  */
 struct orchestra_state {
     const struct orchestra *o;
     char *path;
     char hash[65];       /* of the manifest */
-    char tasks_hash[65]; /* of what its tasks are, whatever else is in it */
+    char tasks_hash[65]; /* of the definitions of the tasks only */
     int64_t created;
     bool *done;
     bool dirty;
-    int64_t written, cost; /* monotonic ms of the last write, and what it took */
+    int64_t written; /* time of the last write; monotonic ms */
+    int64_t cost;    /* ms that it took */
 };
 int orchestra_state_init(struct orchestra_state *s, const struct orchestra *o, struct err *err);
 void orchestra_state_done(struct orchestra_state *s);
 
-/* Marks the tasks that the file lists. -1, with why, where there is none that can be used: then all
- * are to be run. A task counts only where those that it depends on are listed as well. */
+/* Marks the tasks that the file lists. Returns -1 with the reason if there is no usable file;
+ * then all tasks run. A task counts only if its dependencies are listed as well. */
 int orchestra_state_load(struct orchestra_state *s, struct err *err);
 
-/* The run is one that an earlier process began: what that has done is done, whatever the file says.
- */
+/* After an earlier process has been resumed: marks its finished tasks, whatever the file says. */
 void orchestra_recall(struct orchestra_state *s, struct orchestra *o);
 
-/* Takes in what has landed by now, and writes it down; not at each call where calls come so fast
- * that writing would take a large part of the time, unless `now`. */
+/* Records the tasks that have landed by now and writes the file. If calls come fast, skips
+ * writes, so that writing takes only a small part of the time; `now` always writes. */
 int orchestra_state_update(struct orchestra_state *s, bool now, struct err *err);
 int orchestra_state_remove(struct orchestra_state *s, struct err *err);
 

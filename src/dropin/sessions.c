@@ -1,6 +1,6 @@
 /*
- * parallel-sessions: its command line. What differs from that tool on purpose is listed in
- * parallel-sessions(1).
+ * parallel-sessions: its command line. parallel-sessions(1) lists the intended differences from
+ * that tool.
  */
 #include "dropin/sessions.h"
 
@@ -16,7 +16,7 @@
 
 struct subcommand {
     const char *name;
-    const char *usage; /* behind "usage: parallel-sessions NAME [-h]" */
+    const char *usage; /* printed after "usage: parallel-sessions NAME [-h]" */
     const char *help;
     bool takes_plan, takes_no_push;
     int (*run)(const struct sessions_options *opts);
@@ -41,10 +41,10 @@ static void add_usage(struct buf *out, const struct subcommand *sub)
     buf_addstr(out, sub ? "\n" : "} ...\n");
 }
 
-static int usage(const struct subcommand *sub, const char *fmt, ...)
+static int usage_error(const struct subcommand *sub, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int usage(const struct subcommand *sub, const char *fmt, ...)
+static int usage_error(const struct subcommand *sub, const char *fmt, ...)
 {
     autobuf struct buf raw = BUF_INIT, out = BUF_INIT;
     va_list ap;
@@ -94,31 +94,31 @@ static int run_subcommand(const struct subcommand *sub, int argc, char **argv)
         if (val == OPT_HELP)
             return print_help(sub);
         if (val != OPT_NO_PUSH)
-            return usage(NULL, "unrecognized arguments: %s", argv[optind - 1]);
+            return usage_error(NULL, "unrecognized arguments: %s", argv[optind - 1]);
         o.no_push = true;
     }
     if (sub->takes_plan)
         o.plan = optind < argc ? argv[optind++] : NULL;
     if (sub->takes_plan && !o.plan)
-        return usage(sub, "the following arguments are required: plan");
+        return usage_error(sub, "the following arguments are required: plan");
     if (optind < argc)
-        return usage(NULL, "unrecognized arguments: %s", argv[optind]);
+        return usage_error(NULL, "unrecognized arguments: %s", argv[optind]);
     return sub->run(&o);
 }
 
-static int no_such_choice(const char *word)
+static int report_unknown_command(const char *word)
 {
     autobuf struct buf names = BUF_INIT;
     for (size_t i = 0; i < SUBCOMMANDS; i++)
         buf_addf(&names, "%s'%s'", i ? ", " : "", subcommands[i].name);
-    return usage(NULL, "argument cmd: invalid choice: '%s' (choose from %s)", word, names.s);
+    return usage_error(NULL, "argument cmd: invalid choice: '%s' (choose from %s)", word, names.s);
 }
 
 int dropin_sessions(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
     if (!word)
-        return usage(NULL, "the following arguments are required: cmd");
+        return usage_error(NULL, "the following arguments are required: cmd");
     if (strcmp(word, "-h") == 0 || (strlen(word) > 2 && strncmp("--help", word, strlen(word)) == 0))
         return print_help(NULL);
     for (size_t i = 0; i < SUBCOMMANDS; i++) {
@@ -126,6 +126,6 @@ int dropin_sessions(int argc, char **argv)
             return run_subcommand(&subcommands[i], argc - 1, argv + 1);
     }
     if (*word == '-')
-        return usage(NULL, "the following arguments are required: cmd");
-    return no_such_choice(word);
+        return usage_error(NULL, "the following arguments are required: cmd");
+    return report_unknown_command(word);
 }

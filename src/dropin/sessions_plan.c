@@ -1,5 +1,5 @@
 /*
- * parallel-sessions: what that tool demands of a plan.
+ * parallel-sessions: its rules for plans, and the brief of a thread.
  */
 #include "base/mem.h"
 #include "base/text/glob.h"
@@ -19,7 +19,8 @@ static const char *text_of(const struct node *map, const char *key, const char *
 
 static bool check_fields(const struct node *thread)
 {
-    static const char *const required[] = {"branch", "goal", "id", "owns"}; /* as it sorts them */
+    /* In the order of that tool. */
+    static const char *const required[] = {"branch", "goal", "id", "owns"};
     const char *id = text_of(thread, "id", "?");
     const struct node *owns = node_get(thread, "owns");
     autobuf struct buf missing = BUF_INIT;
@@ -102,7 +103,7 @@ static void add_list(struct buf *out, const char *title, const struct claim_list
         buf_addf(out, "- `%s`\n", paths->v[i].text);
 }
 
-/* The branch as the plan has it. */
+/* The branch as the plan names it. */
 static void add_slug(struct buf *out, const struct thread *t)
 {
     static const char before[] = "refs/heads/parallel/", behind[] = "-thread-";
@@ -124,7 +125,7 @@ void sessions_brief(const struct plan_file *pf, const struct thread *t, struct b
     add_list(out, "Owned paths (you may edit)", &task->owns);
     add_list(out, "Forbidden paths (do NOT edit)", &task->forbids);
     buf_addstr(out, "\n## Merge order\nPosition ");
-    if (order && strcmp(order->key, "id") != 0) /* else it is that by default */
+    if (order && strcmp(order->key, "id") != 0) /* otherwise a default */
         buf_addf(out, "%" PRId64, t->order);
     else
         buf_addch(out, '?');

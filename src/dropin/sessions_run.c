@@ -1,5 +1,5 @@
 /*
- * parallel-sessions: its commands, done by ours.
+ * parallel-sessions: fanout and cleanup.
  */
 #include "base/mem.h"
 #include "base/text/text.h"
@@ -27,7 +27,7 @@ int sessions_error(const char *fmt, ...)
     return EXIT_ERROR;
 }
 
-static int print(const struct buf *out)
+static int print_buffer(const struct buf *out)
 {
     return cli_print(out->s, out->len);
 }
@@ -45,13 +45,13 @@ bool sessions_have_folder(const struct git_repo *repo)
     return access(path, F_OK) == 0;
 }
 
-static int tell_problems(const struct problems *ps)
+static int print_plan_problems(const struct problems *ps)
 {
     dropin_print_errors(ps, "error: ");
     return EXIT_ERROR;
 }
 
-/* By its own rules first, then by ours. */
+/* Checks the plan by that tool's rules first, then by ours. */
 static int open_plan(struct plan_file *pf, const char *path, const struct git_repo *repo)
 {
     struct doc_options toml = {.syntax = DOC_TOML, .max_bytes = DROPIN_PLAN_MAX};
@@ -62,13 +62,13 @@ static int open_plan(struct plan_file *pf, const char *path, const struct git_re
     bool is_well = is_toml && sessions_check_plan(doc.root, repo->core.ignore_case);
     doc_done(&doc);
     if (!is_toml)
-        return tell_problems(&ps);
+        return print_plan_problems(&ps);
     if (!is_well)
         return EXIT_ERROR;
-    return plan_file_open(pf, path, &toml, &ps) ? tell_problems(&ps) : EXIT_OK;
+    return plan_file_open(pf, path, &toml, &ps) ? print_plan_problems(&ps) : EXIT_OK;
 }
 
-/* A call that is typed or pasted is one line. */
+/* Prints the command as one line, so that the user can paste it. */
 static void add_threads(const struct fanout *f, struct buf *out)
 {
     for (size_t i = 0; i < f->fresh.n; i++) {
@@ -81,7 +81,7 @@ static void add_threads(const struct fanout *f, struct buf *out)
     }
 }
 
-static int make(struct fanout *f)
+static int make_worktrees(struct fanout *f)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
@@ -95,11 +95,11 @@ static int make(struct fanout *f)
     buf_addf(&out, "\ncreated %zu worktrees. open each in its own terminal:\n\n", f->fresh.n);
     add_threads(f, &out);
     buf_addstr(&out, "when threads are ready to merge:  parallel-sessions converge\n");
-    return print(&out);
+    return print_buffer(&out);
 }
 
-/* What is wrong only as long as changes count is the changes. */
-static int fan_out(const struct plan_file *pf, const char *path)
+/* If opening fails only with dirty files disallowed, the dirty files are the cause. */
+static int fan_out_if_clean(const struct plan_file *pf, const char *path)
 {
     struct fanout_options any = {.plan_path = path, .allow_dirty = true},
                           opts = {.plan_path = path, .brief = sessions_brief};
@@ -109,7 +109,7 @@ static int fan_out(const struct plan_file *pf, const char *path)
         return sessions_error("%s", err.msg);
     if (fanout_open(&f, pf, &opts, &err))
         return sessions_error("working tree is dirty — commit or stash before fanout");
-    return make(&f);
+    return make_worktrees(&f);
 }
 
 int sessions_fanout(const struct sessions_options *opts)
@@ -131,16 +131,16 @@ int sessions_fanout(const struct sessions_options *opts)
         pf.repo = repo;
         repo = (struct git_repo){0};
         *pf.repo.prefix = '\0';
-        code = fan_out(&pf, path);
+        code = fan_out_if_clean(&pf, path);
     }
     git_close(&repo);
     return code;
 }
 
-struct teller {
+struct cleanup_report {
     struct buf removed, skipped;
     bool failed;
-    bool folder; /* of worktrees is there */
+    bool folder; /* the folder of worktrees exists */
 };
 
 static const char *reason_of(const struct cleanup_item *item)
@@ -151,9 +151,9 @@ static const char *reason_of(const struct cleanup_item *item)
     return words[item->reason] ? words[item->reason] : item->why;
 }
 
-static void tell(void *ctx, const struct cleanup_item *item)
+static void collect_item(void *ctx, const struct cleanup_item *item)
 {
-    struct teller *t = ctx;
+    struct cleanup_report *t = ctx;
     const char *reason = reason_of(item);
     if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
@@ -175,7 +175,7 @@ static void warn(void *ctx, const char *message)
     (void)fprintf(stderr, "warning: %s\n", line.s);
 }
 
-static int report(const struct teller *t)
+static int print_result(const struct cleanup_report *t)
 {
     autobuf struct buf out = BUF_INIT;
     if (t->removed.len)
@@ -184,25 +184,25 @@ static int report(const struct teller *t)
         buf_addf(&out, "skipped:\n%s", t->skipped.s);
     if (!out.len && !t->failed)
         buf_addstr(&out, t->folder ? "nothing to clean up\n" : "no worktrees\n");
-    int code = print(&out);
+    int code = print_buffer(&out);
     return code ? code : t->failed ? EXIT_ERROR : EXIT_OK;
 }
 
 int sessions_cleanup(const struct sessions_options *unused)
 {
-    struct teller t = {.removed = BUF_INIT, .skipped = BUF_INIT};
+    struct cleanup_report t = {.removed = BUF_INIT, .skipped = BUF_INIT};
     struct git_repo repo = {0};
     struct err err = {0};
     struct cleanup_options opts = {
-        .repo = &repo, .tell = tell, .warn = warn, .waiting = cli_waiting, .ctx = &t};
+        .repo = &repo, .tell = collect_item, .warn = warn, .waiting = cli_waiting, .ctx = &t};
     (void)unused;
     interrupt_watch();
     int rc = sessions_repository(&repo, &err);
     t.folder = rc == 0 && sessions_have_folder(&repo);
     rc = rc || cleanup(&opts, &err) ? -1 : 0;
-    int code = rc ? sessions_error("%s", err.msg) : report(&t);
+    int code = rc ? sessions_error("%s", err.msg) : print_result(&t);
     git_close(&repo);
     buf_done(&t.removed);
     buf_done(&t.skipped);
-    return interrupt_signal() ? cli_stopped("call it again") : code;
+    return interrupt_signal() ? cli_stopped("run it again") : code;
 }

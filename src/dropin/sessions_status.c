@@ -1,5 +1,5 @@
 /*
- * parallel-sessions: status and converge, done by ours.
+ * parallel-sessions: status and converge.
  */
 #include "base/mem.h"
 #include "base/text/text.h"
@@ -15,15 +15,15 @@
 
 enum { EXIT_ERROR = 1 };
 
-/* The threads of the current folder's repository, as they stand. */
-struct view {
+/* The threads of the repository in the current folder. */
+struct thread_view {
     struct git_repo repo;
     struct git_batch *batch;
     struct threads threads;
     struct thread_looks looks;
 };
 
-static void view_close(struct view *v)
+static void view_close(struct thread_view *v)
 {
     thread_looks_close(&v->looks);
     threads_done(&v->threads);
@@ -31,16 +31,16 @@ static void view_close(struct view *v)
     git_close(&v->repo);
 }
 
-static int view_open(struct view *v, struct err *err)
+static int view_open(struct thread_view *v, struct err *err)
 {
-    *v = (struct view){0};
+    *v = (struct thread_view){0};
     if (sessions_repository(&v->repo, err) || threads_load(&v->threads, &v->repo, err))
         return -1;
     v->batch = git_batch_new(v->repo.common);
     return thread_looks_open(&v->looks, &v->repo, v->batch, &v->threads, NULL, false, err);
 }
 
-/* A cell of a width that longer texts go beyond. */
+/* Pads a cell to a width; longer texts exceed it. */
 static void add_cell(struct buf *out, const char *text, size_t width)
 {
     autobuf struct buf safe = BUF_INIT;
@@ -63,7 +63,7 @@ static void add_thread(struct buf *out, const struct thread_look *l)
 {
     autobuf struct buf name = BUF_INIT, ahead = BUF_INIT, last = BUF_INIT;
     const char *branch = l->elsewhere ? l->elsewhere : l->thread->branch;
-    bool away = l->elsewhere && l->there; /* that is what is shown */
+    bool away = l->elsewhere && l->there; /* then we show the other branch */
     buf_addf(&name, "thread-%s", l->thread->id);
     if (l->problem) {
         buf_addstr(&ahead, "?");
@@ -86,7 +86,7 @@ static void add_damaged(struct buf *out, const struct thread_damaged *d)
 int sessions_status(const struct sessions_options *unused)
 {
     static const char *const titles[] = {"WORKTREE", "BRANCH", "AHEAD", "STATE"};
-    own_cleanup(view_close) struct view v;
+    own_cleanup(view_close) struct thread_view v;
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
     (void)unused;
@@ -103,8 +103,8 @@ int sessions_status(const struct sessions_options *unused)
     return cli_print(out.s, out.len);
 }
 
-/* Neither a commit nor what may become one: then no remote is needed either. */
-static bool has_nothing(const struct view *v)
+/* Has no thread a commit, nor changes that may become one? Then no remote is needed. */
+static bool has_nothing_to_converge(const struct thread_view *v)
 {
     for (size_t i = 0; i < v->looks.n; i++) {
         const struct thread_look *l = &v->looks.v[i];
@@ -127,8 +127,8 @@ static void add_result(struct buf *out, const struct converge_result *r)
     }
 }
 
-/* What is wrong with one of them is told beside what was done with the others. */
-static int report(const struct converge *c)
+/* Prints the error of one thread next to the results of the others. */
+static int print_results(const struct converge *c)
 {
     autobuf struct buf out = BUF_INIT;
     int worst = EXIT_OK;
@@ -153,17 +153,17 @@ int sessions_converge(const struct sessions_options *opts)
     static const char nothing[] = "no threads have new commits — nothing to converge\n";
     struct converge_options how = {.way = opts->no_push ? CONVERGE_PRINT : CONVERGE_PUSH,
                                    .no_options = true};
-    own_cleanup(view_close) struct view v;
+    own_cleanup(view_close) struct thread_view v;
     struct err err = {0};
     if (view_open(&v, &err))
         return sessions_error("%s", err.msg);
     if (!v.looks.n && !v.threads.damaged.n && !sessions_have_folder(&v.repo))
         return sessions_error("no worktrees to converge");
-    if (has_nothing(&v))
+    if (has_nothing_to_converge(&v))
         return cli_print(nothing, strlen(nothing));
     autoconverge struct converge c;
     interrupt_watch();
     int rc = converge(&c, &v.repo, &how, &err);
-    int code = rc ? sessions_error("%s", err.msg) : report(&c);
-    return interrupt_signal() ? cli_stopped("call it again") : code;
+    int code = rc ? sessions_error("%s", err.msg) : print_results(&c);
+    return interrupt_signal() ? cli_stopped("run it again") : code;
 }

@@ -39,7 +39,7 @@ struct board_task {
     VEC(struct board_span) spans;
 };
 
-/* How the unlanded changes of two tasks relate. */
+/* The relation between the unlanded changes of two tasks. */
 enum board_meet {
     MEET_APART,    /* no path in common */
     MEET_TOGETHER, /* the same paths, and git can merge them */

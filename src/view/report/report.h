@@ -18,7 +18,7 @@
 
 #include <stdbool.h>
 
-/* How a task ended. */
+/* The end of a task. */
 enum report_end {
     REPORT_LANDED,
     REPORT_DONE,

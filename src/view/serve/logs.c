@@ -170,7 +170,7 @@ static void add_line(struct window *w, struct transcript *t, size_t from, size_t
     vec_push(&w->lines, line);
 }
 
-/* How to treat a last line without a line end in the window. */
+/* The treatment of a last line without a line end in the window. */
 enum tail_rule {
     TAIL_LATER,    /* leave it out: more of it may come */
     TAIL_IF_ALONE, /* longer than the window: show it if it is the only line */

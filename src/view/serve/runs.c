@@ -150,8 +150,8 @@ static bool append_task(void *ctx, const struct store_task *task)
     return true;
 }
 
-/* Of each task and of the run, the last event of each kind that tells more than the rows; and
- * every "run.resumed". */
+/* The last event of each kind that tells more than the rows, per task and for the run; and every
+ * "run.resumed". */
 struct recent_event {
     char *json;
 };

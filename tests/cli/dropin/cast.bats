@@ -316,7 +316,7 @@ END
     cp plan.md ../other/
     agents "$(until_exists released); echo a >one-\$\$" 'echo b >two-$$'
     start_cast plan.md
-    wait_for grep -q 'Stream A at work' "$events"
+    wait_for grep -q 'Stream A running' "$events"
     export A='echo A >oneone' B='echo B >twotwo'
     cast plan.md
     assert_status 0
@@ -375,8 +375,8 @@ conflict() {
     begin
     agents "echo half >one; $(until_exists never)" "$(until_exists never)"
     start_cast plan.md
-    wait_for grep -q 'Stream A at work' "$events"
-    wait_for grep -q 'Stream B at work' "$events"
+    wait_for grep -q 'Stream A running' "$events"
+    wait_for grep -q 'Stream B running' "$events"
     wait_for has_written a one
     kill -TERM "$engine"
     end_plan

@@ -1097,11 +1097,11 @@ END
     left=$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -n 1)
     orchestra
     assert_status 0
-    assert_error "of 'plan.md' was killed, and has left:"
+    assert_error "of 'plan.md' was killed and left behind:"
     assert_error "  worktree $left"
     assert_error '  branch parallel-orchestra/a-'
     local command
-    command=$(sed -n 's/^  to save what is there and remove it: anabranch //p' <<<"$stderr")
+    command=$(sed -n 's/^  to save and remove the leftovers: anabranch //p' <<<"$stderr")
     # shellcheck disable=SC2086 # words they are
     run "$ANABRANCH" $command
     assert_status 0

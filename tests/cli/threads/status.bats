@@ -349,7 +349,7 @@ commits_outside() { # ID
     assert_contains "thread 1: its worktree was moved; tell git: git worktree repair '"
     [[ $(look 1 .moved) == "\"$(tree 1)\"" ]] || fail "JSON: $(look 1 .)"
     # shellcheck disable=SC2154 # show sets output
-    eval "$(sed -n 's/^thread [0-9]*: .* told: //p' <<<"$output")"
+    eval "$(sed -n 's/^thread [0-9]*: .* tell git: //p' <<<"$output")"
     show
     assert_status 0
     assert_thread 1 "Work on d1/file"

@@ -190,7 +190,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     grep -qx 'Diff: 1 file, +40000 .0' <<<"$page" || fail "$page"
     grep -qx 'Cut here. For all of it: ' <<<"$page" || fail "$page"
     grep -qxF "anabranch diff --run $id long" <<<"$page" || fail "$page"
-    [[ $(grep -c 'longer than' <<<"$page") -eq 1 ]] || fail "more than one"
+    [[ $(grep -c 'Cut here' <<<"$page") -eq 1 ]] || fail "more than one"
     grep -qx -- '+12' <<<"$page" && ! grep -qx -- '+39999' <<<"$page" || fail "$page"
     grep -qx 'Diff: 1 file, +1 .0' <<<"$page" || fail "the one behind it is not there"
 }
@@ -346,7 +346,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     grep -qx '<details><summary>Log</summary>' r.html && grep -qF 'it is [MASKED]' r.html || fail "no log"
     # Who does not have it any more could not mask it.
     env -u TOKEN_FOR_TEST "$ANABRANCH" report last -o r.html
-    grep -q 'could not be masked' r.html && ! grep -q 's3cr3t' r.html || fail "$(<r.html)"
+    grep -q 'cannot mask a secret' r.html && ! grep -q 's3cr3t' r.html || fail "$(<r.html)"
     ! grep -E 's3cr3t|sk-own' <<<"$output$stderr" || fail "a secret is in the output"
     grep -qx 'key \[MASKED\] of \[MASKED\]' logs/t1-stderr.log || fail "$(<logs/t1-stderr.log)"
     grep -qx '\[MASKED\] visible \[MASKED\]' logs/t1-stderr.log || fail "$(<logs/t1-stderr.log)"

@@ -1,4 +1,4 @@
-// The output of an agent. Of a long log the page holds only a few windows around the visible part. It
+// The output of an agent. The page holds only a few windows of a long log, around the visible part. It
 // loads more when the user scrolls and when the agent writes.
 
 import {h, put, say, soon} from './dom.js';
