@@ -20,16 +20,16 @@ enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
 
 static void add_dependencies(struct report_details *m, uint32_t place)
 {
-    struct report_life *l = &m->lives[place];
+    struct report_life *l = &m->task_details[place];
     for (size_t i = 0; i < l->task->dep_count; i++) {
         const char *id = m->plan.tasks[l->task->deps[i]].id;
         const struct report_task *need = map_get(&m->r->by_id, id, strlen(id));
         if (!need)
             continue;
         uint32_t at = (uint32_t)(need - m->r->tasks);
-        vec_push(&l->needs, at);
-        m->needs++;
-        l->stage = m->lives[at].stage >= l->stage ? m->lives[at].stage + 1 : l->stage;
+        vec_push(&l->dependencies, at);
+        m->dependencies++;
+        l->stage = m->task_details[at].stage >= l->stage ? m->task_details[at].stage + 1 : l->stage;
     }
     m->stages = l->stage >= m->stages ? l->stage + 1 : m->stages;
 }
@@ -74,11 +74,11 @@ struct event_reader {
 
 static void end_span(struct report_life *l, int64_t time)
 {
-    if (!l->going)
+    if (!l->span_open)
         return;
     struct report_span *span = &l->spans.v[l->spans.n - 1];
     span->to = time > span->from ? time : span->from;
-    l->going = false;
+    l->span_open = false;
 }
 
 /* The activity that the event starts; -1: none; -2: the activity does not change. */
@@ -116,18 +116,19 @@ static void add_span(struct report_life *l, const struct store_event *ev)
     if (activity < 0)
         return;
     vec_push(&l->spans, (struct report_span){ev->time, ev->time, (enum report_doing)activity});
-    l->going = true;
+    l->span_open = true;
 }
 
 /* Keeps the paths of the last violation. */
-static void keep_strays(struct report_details *m, struct report_life *l, const struct node *data)
+static void keep_outside_paths(struct report_details *m, struct report_life *l,
+                               const struct node *data)
 {
     const struct node *paths = node_get(data, "paths");
     if (!paths || paths->kind != NODE_LIST)
         return;
-    l->strays.n = 0;
+    l->outside_paths.n = 0;
     node_each (path, paths)
-        vec_push(&l->strays, arena_str(&m->arena, path->text));
+        vec_push(&l->outside_paths, arena_str(&m->arena, path->text));
 }
 
 /* Parses "path (lines 3-5, 9), path" and keeps the paths. The lines of the conflict markers are
@@ -152,13 +153,14 @@ static void keep_conflicts(struct report_details *m, struct report_life *l, cons
 static void keep_event_data(struct report_details *m, struct report_life *l,
                             const struct store_event *ev)
 {
-    bool strays = strcmp(ev->name, "scope.violated") == 0;
+    bool outside_paths = strcmp(ev->name, "scope.violated") == 0;
     bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
     struct arena a = {0};
-    const struct node *data =
-        ev->data && (strays || conflicts) ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
-    if (data && strays)
-        keep_strays(m, l, data);
+    const struct node *data = ev->data && (outside_paths || conflicts)
+                                  ? doc_read_line(&a, ev->data, strlen(ev->data))
+                                  : NULL;
+    if (data && outside_paths)
+        keep_outside_paths(m, l, data);
     else if (data)
         keep_conflicts(m, l, data);
     arena_done(&a);
@@ -176,7 +178,7 @@ static bool apply_event(void *ctx, const struct store_event *ev)
     }
     /* The process died without an event: end the spans at the last event before the resume. */
     for (size_t i = 0; strcmp(ev->name, "run.resumed") == 0 && i < m->r->n; i++)
-        end_span(&m->lives[i], event_reader->last);
+        end_span(&m->task_details[i], event_reader->last);
     event_reader->last = ev->time;
     return true;
 }
@@ -187,7 +189,7 @@ static int load_events(struct report_details *m, struct store *store, struct err
     if (store_each_event(store, m->r->row.id, 0, apply_event, &event_reader, err))
         return -1;
     for (size_t i = 0; i < m->r->n; i++)
-        end_span(&m->lives[i], m->r->end);
+        end_span(&m->task_details[i], m->r->end);
     return 0;
 }
 
@@ -225,7 +227,7 @@ void report_details_init(struct report_details *m, const struct report *r,
 {
     *m = (struct report_details){.r = r, .git_dir = from->git_dir};
     diffs_init(&m->diffs, from->git_dir);
-    m->lives = arena_array(&m->arena, r->n + 1, sizeof(*m->lives));
+    m->task_details = arena_array(&m->arena, r->n + 1, sizeof(*m->task_details));
 }
 
 int report_details_load(struct report_details *m, struct store *store, struct err *err)
@@ -240,10 +242,10 @@ int report_details_load(struct report_details *m, struct store *store, struct er
 void report_details_done(struct report_details *m)
 {
     for (size_t i = 0; i < m->r->n; i++) {
-        vec_done(&m->lives[i].spans);
-        vec_done(&m->lives[i].strays);
-        vec_done(&m->lives[i].conflicts);
-        vec_done(&m->lives[i].needs);
+        vec_done(&m->task_details[i].spans);
+        vec_done(&m->task_details[i].outside_paths);
+        vec_done(&m->task_details[i].conflicts);
+        vec_done(&m->task_details[i].dependencies);
     }
     vec_done(&m->spending);
     secrets_done(&m->secrets);
@@ -290,7 +292,7 @@ static void list_salvage_refs(struct report_details *m)
     struct git_place at = {.git_dir = m->git_dir};
     autobuf struct buf out = BUF_INIT;
     autofree char *below = mem_printf(SALVAGE_REFS "%s/", m->r->row.id);
-    m->looked = true;
+    m->salvage_listed = true;
     if (git_call(&at, &out, NULL, "for-each-ref", "--format=%(objectname) %(refname)", below, NULL))
         return;
     for (char *s = out.s; *s;) {
@@ -312,7 +314,7 @@ static const char *find_end_commit(struct report_details *m, const struct report
 {
     if (t->row.commit || !t->salvaged)
         return t->row.commit;
-    if (!m->looked)
+    if (!m->salvage_listed)
         list_salvage_refs(m);
     autofree char *key = mem_printf("%s/%d", t->row.id, t->salvaged);
     return map_get(&m->salvaged, key, strlen(key));

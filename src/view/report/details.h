@@ -28,12 +28,13 @@ struct report_span {
 
 struct report_life {
     VEC(struct report_span) spans;
-    bool going;               /* the last span is still open */
-    VEC(const char *) strays; /* changed paths that it does not own, relative to the repository */
+    bool span_open; /* the last span is still open */
+    VEC(const char *)
+    outside_paths; /* changed paths that it does not own, relative to the repository */
     VEC(const char *) conflicts; /* conflicting paths, relative to the repository */
-    uint32_t stage;      /* 0 without dependencies, else 1 + the highest stage of a dependency */
-    VEC(uint32_t) needs; /* dependencies, as indexes of tasks in the report */
-    const struct task *task; /* its task in the plan; NULL: unknown */
+    uint32_t stage; /* 0 without dependencies, else 1 + the highest stage of a dependency */
+    VEC(uint32_t) dependencies; /* dependencies, as indexes of tasks in the report */
+    const struct task *task;    /* its task in the plan; NULL: unknown */
 };
 
 /* The usage of one engine and model. */
@@ -47,10 +48,10 @@ struct report_spending {
 struct report_details {
     const struct report *r;
     struct arena arena;
-    struct report_life *lives; /* one per task of the report */
-    uint32_t stages;           /* 0: the plan is unknown */
-    size_t needs;              /* number of dependencies */
-    const char *plan_file;     /* absolute; NULL: read from standard input, or unknown */
+    struct report_life *task_details; /* one per task of the report */
+    uint32_t stages;                  /* 0: the plan is unknown */
+    size_t dependencies;              /* number of dependencies */
+    const char *plan_file;            /* absolute; NULL: read from standard input, or unknown */
     VEC(struct report_spending) spending;
     struct doc doc;
     struct plan plan;
@@ -59,7 +60,7 @@ struct report_details {
     const char *git_dir;
     struct diffs diffs;
     struct map salvaged; /* "TASK/ATTEMPT" -> commit */
-    bool looked;         /* `salvaged` has been filled */
+    bool salvage_listed; /* `salvaged` has been filled */
 };
 
 void report_details_init(struct report_details *m, const struct report *r,
@@ -71,7 +72,7 @@ void report_details_done(struct report_details *m);
 static inline struct report_life *report_life(const struct report_details *m,
                                               const struct report_task *t)
 {
-    return &m->lives[t - m->r->tasks];
+    return &m->task_details[t - m->r->tasks];
 }
 
 /* A part of a long text. */

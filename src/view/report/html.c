@@ -185,20 +185,20 @@ static void add_changes(const struct report *r, struct buf *out)
 static bool needs_attention(const struct report_details *m, const struct report_task *t)
 {
     return t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED ||
-           (report_task_is_well(t) && report_life(m, t)->strays.n);
+           (report_task_is_well(t) && report_life(m, t)->outside_paths.n);
 }
 
 static void add_attention_item(const struct report_details *m, const struct report_task *t,
                                struct buf *out)
 {
-    size_t strays = report_life(m, t)->strays.n;
+    size_t outside_paths = report_life(m, t)->outside_paths.n;
     buf_addf(out, "<li class=\"%s\">",
              report_task_is_well(t) ? "conflicted" : report_html_ends[t->end]);
     report_html_link(out, t);
     buf_addch(out, ' ');
     if (report_task_is_well(t))
-        buf_addf(out, "changed %zu path%s that it does not own, and landed anyway", strays,
-                 strays == 1 ? "" : "s");
+        buf_addf(out, "changed %zu path%s that it does not own, and landed anyway", outside_paths,
+                 outside_paths == 1 ? "" : "s");
     else
         report_html_reason(t, out);
     buf_addstr(out, "</li>\n");

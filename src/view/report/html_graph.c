@@ -37,16 +37,16 @@ struct drawing {
 /* The number of stages that an arrow passes. */
 static uint32_t stages_passed(const struct drawing *d, uint32_t from, uint32_t to)
 {
-    return d->routed ? d->m->lives[to].stage - d->m->lives[from].stage - 1 : 0;
+    return d->routed ? d->m->task_details[to].stage - d->m->task_details[from].stage - 1 : 0;
 }
 
 static size_t count_spots(const struct drawing *d)
 {
     size_t n = d->m->r->n;
     for (uint32_t i = 0; i < d->m->r->n; i++) {
-        const struct report_life *l = &d->m->lives[i];
-        for (size_t k = 0; k < l->needs.n; k++)
-            n += stages_passed(d, l->needs.v[k], i);
+        const struct report_life *l = &d->m->task_details[i];
+        for (size_t k = 0; k < l->dependencies.n; k++)
+            n += stages_passed(d, l->dependencies.v[k], i);
     }
     return n;
 }
@@ -55,14 +55,14 @@ static void put_spots(struct drawing *d)
 {
     uint32_t next = (uint32_t)d->m->r->n, arrow = 0;
     for (uint32_t i = 0; i < d->m->r->n; i++) {
-        const struct report_life *l = &d->m->lives[i];
+        const struct report_life *l = &d->m->task_details[i];
         d->spots[i].stage = l->stage;
         d->arrows[i] = arrow;
-        for (size_t k = 0; k < l->needs.n; k++) {
-            uint32_t from = l->needs.v[k], gap = stages_passed(d, from, i);
+        for (size_t k = 0; k < l->dependencies.n; k++) {
+            uint32_t from = l->dependencies.v[k], gap = stages_passed(d, from, i);
             for (uint32_t s = 0; s < gap; s++, from = next++)
-                d->spots[next] =
-                    (struct spot){.stage = d->m->lives[l->needs.v[k]].stage + 1 + s, .from = from};
+                d->spots[next] = (struct spot){
+                    .stage = d->m->task_details[l->dependencies.v[k]].stage + 1 + s, .from = from};
             d->last[arrow++] = from;
         }
     }
@@ -113,7 +113,7 @@ static double wanted_height(const struct drawing *d, uint32_t spot)
 {
     if (spot >= d->m->r->n)
         return y_of(d, d->spots[spot].from);
-    size_t n = d->m->lives[spot].needs.n;
+    size_t n = d->m->task_details[spot].dependencies.n;
     double sum = 0;
     for (size_t k = 0; k < n; k++)
         sum += y_of(d, d->last[d->arrows[spot] + k]);
@@ -196,8 +196,8 @@ static void draw_graph(const struct drawing *d, struct buf *out)
         2 * MARGIN + (m->stages - 1) * STAGE_STEP + BOX_WIDTH,
         2 * MARGIN + (d->tallest - 1) * ROW_STEP + BOX_HEIGHT);
     for (uint32_t i = 0; i < m->r->n; i++) {
-        for (size_t k = 0; k < m->lives[i].needs.n; k++)
-            add_arrow(d, m->lives[i].needs.v[k], i, d->last[d->arrows[i] + k], out);
+        for (size_t k = 0; k < m->task_details[i].dependencies.n; k++)
+            add_arrow(d, m->task_details[i].dependencies.v[k], i, d->last[d->arrows[i] + k], out);
     }
     for (uint32_t i = 0; i < m->r->n; i++)
         add_box(d, i, out);
@@ -213,7 +213,7 @@ static void compute_layout(struct drawing *d, struct arena *a)
     d->n = d->routed ? d->n : tasks;
     d->spots = arena_array(a, d->n, sizeof(*d->spots));
     d->order = arena_array(a, d->n, sizeof(*d->order));
-    d->last = arena_array(a, d->m->needs, sizeof(*d->last));
+    d->last = arena_array(a, d->m->dependencies, sizeof(*d->last));
     d->arrows = arena_array(a, tasks, sizeof(*d->arrows));
     d->first = arena_array(a, d->m->stages + 2, sizeof(*d->first));
     put_spots(d);
@@ -225,14 +225,15 @@ void report_html_graph(const struct report_details *m, struct buf *out)
 {
     struct arena a = {0};
     struct drawing d = {.m = m};
-    if (!m->needs)
+    if (!m->dependencies)
         return;
     compute_layout(&d, &a);
     buf_addstr(out, "<section id=\"graph\"><h2>Graph</h2>\n");
     buf_addf(out,
              "<details class=\"drawing\"%s><summary>%u stages, %zu dependenc%s</summary>\n"
              "<div class=\"box graph\">\n",
-             m->r->n <= OPEN_MAX_ ? " open" : "", m->stages, m->needs, m->needs == 1 ? "y" : "ies");
+             m->r->n <= OPEN_MAX_ ? " open" : "", m->stages, m->dependencies,
+             m->dependencies == 1 ? "y" : "ies");
     draw_graph(&d, out);
     buf_addstr(out, "</div></details></section>\n");
     arena_done(&a);

@@ -63,14 +63,15 @@ static void add_path_fact(struct buf *out, const char *label, const char *value)
     buf_addstr(out, "</code></dd>\n");
 }
 
-static void add_needs(const struct report_details *m, const struct report_life *l, struct buf *out)
+static void add_dependencies(const struct report_details *m, const struct report_life *l,
+                             struct buf *out)
 {
-    if (!l->needs.n)
+    if (!l->dependencies.n)
         return;
     buf_addstr(out, "<dt>Depends on</dt><dd>");
-    for (size_t i = 0; i < l->needs.n; i++) {
+    for (size_t i = 0; i < l->dependencies.n; i++) {
         buf_addstr(out, i ? ", " : "");
-        report_html_link(out, &m->r->tasks[l->needs.v[i]]);
+        report_html_link(out, &m->r->tasks[l->dependencies.v[i]]);
     }
     buf_addstr(out, "</dd>\n");
 }
@@ -122,7 +123,7 @@ static void add_facts(const struct report_details *m, const struct report_task *
     if (report_task_ran(t) && t->end != REPORT_UNFINISHED)
         buf_addf(out, "<dt>Exit code</dt><dd>%d</dd>\n", row->exit_code);
     add_tokens(t, out);
-    add_needs(m, l, out);
+    add_dependencies(m, l, out);
     add_owns(l, out);
     add_code_fact(out, "Start commit", row->start_commit);
     add_code_fact(out, "Commit", row->commit);
@@ -163,7 +164,7 @@ static void add_why(const struct report_details *m, const struct report_task *t,
 {
     const struct report_life *l = report_life(m, t);
     bool has_reason = !report_task_is_well(t) && (t->row.reason || t->output);
-    if (!has_reason && !l->strays.n)
+    if (!has_reason && !l->outside_paths.n)
         return;
     buf_addf(out, "<div class=\"why %s\">\n", has_reason ? report_html_ends[t->end] : "conflicted");
     if (has_reason) {
@@ -171,7 +172,7 @@ static void add_why(const struct report_details *m, const struct report_task *t,
         report_html_reason(t, out);
         buf_addstr(out, "</p>\n");
     }
-    add_paths(out, "Changed outside its paths:", l->strays.v, l->strays.n);
+    add_paths(out, "Changed outside its paths:", l->outside_paths.v, l->outside_paths.n);
     add_paths(out, "In conflict:", l->conflicts.v,
               t->end == REPORT_CONFLICTED ? l->conflicts.n : 0);
     add_resolve(m->r, t, out);

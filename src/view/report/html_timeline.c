@@ -84,8 +84,8 @@ static void find_rows(const struct report_details *m, struct rows *rows)
 {
     rows->v = mem_array(m->r->n + 1, sizeof(*rows->v));
     for (size_t i = 0; i < m->r->n; i++) {
-        if (m->lives[i].spans.n)
-            rows->v[rows->n++] = (struct row){m->lives[i].spans.v[0].from, (uint32_t)i};
+        if (m->task_details[i].spans.n)
+            rows->v[rows->n++] = (struct row){m->task_details[i].spans.v[0].from, (uint32_t)i};
     }
     if (rows->n)
         qsort(rows->v, rows->n, sizeof(*rows->v), compare_start);

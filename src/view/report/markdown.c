@@ -155,17 +155,17 @@ static void add_node(const struct report *r, size_t i, struct buf *out)
 static void add_graph(const struct report_details *m, struct buf *out)
 {
     autobuf struct buf graph = BUF_INIT;
-    if (!m->needs)
+    if (!m->dependencies)
         return;
     for (size_t i = 0; i < m->r->n && m->r->n <= NODES_MAX; i++)
         add_node(m->r, i, &graph);
-    for (size_t i = 0; i < m->r->n && m->needs <= EDGES_MAX; i++) {
-        for (size_t k = 0; k < m->lives[i].needs.n; k++)
-            buf_addf(&graph, "  t%u --> t%zu\n", m->lives[i].needs.v[k], i);
+    for (size_t i = 0; i < m->r->n && m->dependencies <= EDGES_MAX; i++) {
+        for (size_t k = 0; k < m->task_details[i].dependencies.n; k++)
+            buf_addf(&graph, "  t%u --> t%zu\n", m->task_details[i].dependencies.v[k], i);
     }
-    if (m->r->n > NODES_MAX || m->needs > EDGES_MAX || graph.len > GRAPH_MAX) {
+    if (m->r->n > NODES_MAX || m->dependencies > EDGES_MAX || graph.len > GRAPH_MAX) {
         buf_addf(out, "\nThe graph of %zu tasks and %zu dependencies is too large to draw here.\n",
-                 m->r->n, m->needs);
+                 m->r->n, m->dependencies);
         return;
     }
     buf_addstr(out, "\n```mermaid\ngraph LR\n");
@@ -243,18 +243,18 @@ static void add_code(struct buf *out, const char *text)
     }
 }
 
-static void add_strays(const struct report_life *l, struct buf *out)
+static void add_outside_paths(const struct report_life *l, struct buf *out)
 {
-    if (!l->strays.n)
+    if (!l->outside_paths.n)
         return;
     buf_addstr(out, "- Changed outside its paths:");
-    for (size_t i = 0; i < l->strays.n && i < 10; i++) {
+    for (size_t i = 0; i < l->outside_paths.n && i < 10; i++) {
         buf_addch(out, ' ');
-        add_short(out, l->strays.v[i], 200);
-        buf_addstr(out, i + 1 < l->strays.n && i < 9 ? "," : "");
+        add_short(out, l->outside_paths.v[i], 200);
+        buf_addstr(out, i + 1 < l->outside_paths.n && i < 9 ? "," : "");
     }
-    if (l->strays.n > 10)
-        buf_addf(out, " and %zu more", l->strays.n - 10);
+    if (l->outside_paths.n > 10)
+        buf_addf(out, " and %zu more", l->outside_paths.n - 10);
     buf_addch(out, '\n');
 }
 
@@ -268,7 +268,7 @@ static void add_failure(const struct report_details *m, const struct report_task
     add_item(out, "State", row->state);
     add_item(out, "Failure", row->failure);
     add_item(out, "Reason", row->reason);
-    add_strays(report_life(m, t), out);
+    add_outside_paths(report_life(m, t), out);
     if (report_task_ran(t))
         buf_addf(out, "- Exit code: %d\n", row->exit_code);
     add_item(out, "Branch", row->branch);

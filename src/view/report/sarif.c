@@ -123,14 +123,14 @@ static void add_result(struct sarif *s, const struct report_task *t, enum failur
     put_facts(s, result, t);
 }
 
-static void add_strays(struct sarif *s, const struct report_task *t)
+static void add_outside_paths(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
     bool failed = t->end == REPORT_FAILED && failure_of(t) == FAILURE_SCOPE;
-    for (size_t i = 0; i < l->strays.n; i++) {
-        autofree char *text =
-            mem_printf("Task %s changed %s, which it does not own", t->row.id, l->strays.v[i]);
-        add_result(s, t, FAILURE_SCOPE, failed ? "error" : "warning", l->strays.v[i], text);
+    for (size_t i = 0; i < l->outside_paths.n; i++) {
+        autofree char *text = mem_printf("Task %s changed %s, which it does not own", t->row.id,
+                                         l->outside_paths.v[i]);
+        add_result(s, t, FAILURE_SCOPE, failed ? "error" : "warning", l->outside_paths.v[i], text);
     }
 }
 
@@ -157,11 +157,11 @@ static void add_failure(struct sarif *s, const struct report_task *t)
 static void add_task(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
-    add_strays(s, t);
+    add_outside_paths(s, t);
     if (t->end == REPORT_CONFLICTED && l->conflicts.n)
         add_conflicts(s, t);
     else if (t->end == REPORT_CONFLICTED ||
-             (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->strays.n)))
+             (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->outside_paths.n)))
         add_failure(s, t);
 }
 

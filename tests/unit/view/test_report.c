@@ -47,12 +47,12 @@ static void begin(struct fixture *f, size_t n)
     struct report_source from = {0};
     report_details_init(&f->m, &f->r, &from);
     for (size_t i = 0; i < n; i++) {
-        struct report_life *l = &f->m.lives[i];
+        struct report_life *l = &f->m.task_details[i];
         vec_push(&l->spans, (struct report_span){1000, 3000, REPORT_RUNNING});
         for (size_t k = 1; k <= 2 && k <= i; k++)
-            vec_push(&l->needs, (uint32_t)(i - k));
+            vec_push(&l->dependencies, (uint32_t)(i - k));
         l->stage = (uint32_t)i;
-        f->m.needs += l->needs.n;
+        f->m.dependencies += l->dependencies.n;
     }
     f->m.stages = (uint32_t)n;
 }
@@ -118,7 +118,7 @@ static void test_a_page_grows_with_the_run_and_not_faster(void **state)
         size_t n = k ? 2000 : 1000;
         begin(&f, n);
         for (size_t i = 2; i < n; i++) /* from the first to all */
-            f.m.lives[i].needs.v[1] = 0;
+            f.m.task_details[i].dependencies.v[1] = 0;
         report_html(&f.m, &out);
         assert_int_equal(count(&out, "<details class=\"task "), n);
         assert_int_equal(count(&out, "class=\"edge\""), 2 * n - 3);
