@@ -146,7 +146,7 @@ git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --
     git prune --expire=now
     run_apart anabranch salvage
     assert_status 0
-    [[ $output == *"$id"* && $stderr == *"another program had deleted or moved $ref: it is restored"* ]] || fail 'salvage'
+    [[ $output == *"$id"* && $stderr == *"another program had deleted or moved $ref: restored"* ]] || fail 'salvage'
     assert_in "$ref" half H
     echo nonsense >".git/anabranch/vault/$id.bundle"
     run_apart anabranch salvage list
@@ -154,7 +154,7 @@ git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --
     run_apart anabranch salvage drop "$id"
     assert_status 0
     run_apart anabranch salvage
-    assert_output 'Nothing is salvaged.'
+    assert_output 'There is no saved work.'
     [[ -z $stderr && -z $(find .git/anabranch/vault -type f) ]] || fail 'it comes back'
 }
 

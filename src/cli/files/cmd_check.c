@@ -28,7 +28,7 @@ static int print_json(const struct plan_file *pf, const struct problems *ps, str
     return rc == 0 ? cli_print(out->s, out->len) : cli_fail(EXIT_ENV, "the plan has no JSON form");
 }
 
-static int show(struct plan_file *pf, const struct check_opts *opts)
+static int print_plan(struct plan_file *pf, const struct check_opts *opts)
 {
     autobuf struct buf out = BUF_INIT;
     if (opts->graph == GRAPH_DOT)
@@ -40,7 +40,7 @@ static int show(struct plan_file *pf, const struct check_opts *opts)
     return cli_print(out.s, out.len);
 }
 
-/* False, told, where something is wrong with a configuration that a run of the plan would read. */
+/* Checks the configuration that a run of the plan would read. Prints problems and returns false. */
 static bool check_config(const struct plan_file *pf)
 {
     autoconfig struct config_file cf;
@@ -62,7 +62,7 @@ static int run_check(const void *options, int argc, char **argv)
     problems_init(&ps, argv[0]);
     struct doc_options doc = plan_doc_options(&opts->plan);
     (void)plan_file_open(&pf, argv[0], &doc, &ps);
-    bool good = !ps.errors && !(opts->strict && ps.warnings) && check_config(&pf);
+    bool passes = !ps.errors && !(opts->strict && ps.warnings) && check_config(&pf);
 
     autobuf struct buf out = BUF_INIT;
     int printed = EXIT_OK;
@@ -71,20 +71,20 @@ static int run_check(const void *options, int argc, char **argv)
     } else {
         plan_print_problems(&ps);
         if (!ps.errors)
-            printed = show(&pf, opts);
+            printed = print_plan(&pf, opts);
     }
-    return printed != EXIT_OK ? printed : good ? EXIT_OK : EXIT_USAGE;
+    return printed != EXIT_OK ? printed : passes ? EXIT_OK : EXIT_USAGE;
 }
 
 static const char *const graph_formats[] = {"none", "dot", "mermaid", NULL};
 
 static const struct opt opts_table[] = {
     {"json", 0, OPT_FLAG, offsetof(struct check_opts, json), NULL, NULL,
-     "Print problems, the plan in canonical words and its graph as JSON"},
+     "Print the problems, the plan in canonical form and its graph as JSON"},
     {"graph", 0, OPT_CHOICE, offsetof(struct check_opts, graph), "FORMAT", graph_formats,
-     "Print the graph of the plan as a drawing"},
+     "Print the graph of the plan in this format"},
     {"strict", 0, OPT_FLAG, offsetof(struct check_opts, strict), NULL, NULL,
-     "Warnings fail as well"},
+     "Fail on warnings too"},
     PLAN_OPTS,
     {0},
 };
@@ -93,17 +93,17 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_check = {
     .name = "check",
-    .summary = "Say what is right or wrong with a plan, and what it would do",
+    .summary = "Check a plan, and show what it would do",
     .about =
         "Reads a plan in any syntax (YAML, TOML, JSON, or Markdown that holds one of them) and "
-        "reports every problem at once, as file:line:column: path: message. A plan without "
-        "errors is shown as a person would want to see it: its tasks by stage, what each waits "
-        "for and owns, and the critical path.\n\n"
-        "Nothing is run and nothing is changed.",
+        "reports all problems at once, as file:line:column: path: message. If the plan has no "
+        "errors, the command shows it in a readable form: its tasks by stage, the paths and "
+        "dependencies of each, and the critical path.\n\n"
+        "The command runs nothing and changes nothing.",
     .examples = "anabranch check plan.md\tCheck a plan and show its stages\n"
                 "anabranch check --strict plan.toml\tFail on warnings too, as in CI\n"
                 "anabranch check --graph dot plan.md | dot -Tsvg >plan.svg\tDraw it\n"
-                "generate | anabranch check --json -\tCheck what another program writes\n",
+                "generate | anabranch check --json -\tCheck the output of another program\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct check_opts),

@@ -44,7 +44,7 @@ static void add_line(struct removals *r, const struct clean_item *item, struct b
     buf_addch(out, '\n');
 }
 
-static void tell(void *ctx, const struct clean_item *item)
+static void print_item(void *ctx, const struct clean_item *item)
 {
     struct removals *r = ctx;
     autobuf struct buf out = BUF_INIT;
@@ -79,7 +79,7 @@ static int run_clean(const void *options, int argc, char **argv)
                                  .all = given->all,
                                  .run = run.row.id,
                                  .waiting = cli_waiting,
-                                 .tell = tell,
+                                 .tell = print_item,
                                  .ctx = &r};
     if (clean(&opts, &err))
         return cli_fail_by(&err);
@@ -88,14 +88,14 @@ static int run_clean(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"dry-run", 'n', OPT_FLAG, offsetof(struct clean_opts, dry_run), NULL, NULL,
-     "Only say what would be done"},
+     "Only print what would be done"},
     {"all", 0, OPT_FLAG, offsetof(struct clean_opts, all), NULL, NULL,
-     "Also workspaces with conflicts, kept ones and those of interrupted runs, which are saved "
-     "first, and the logs of all runs that have ended"},
+     "Also remove workspaces with conflicts, kept workspaces and those of interrupted runs, after "
+     "saving their work, and the logs of all ended runs"},
     {"run", 0, OPT_STRING, offsetof(struct clean_opts, run), "RUN", NULL,
-     "Also what this run has left, though it was interrupted: it is saved first"},
+     "Also remove the leftovers of this interrupted run, after saving its work"},
     {"json", 0, OPT_FLAG, offsetof(struct clean_opts, json), NULL, NULL,
-     "Print one thing per line, as JSON, with the bytes that go with it"},
+     "Print one thing per line, as JSON, with its size in bytes"},
     {0},
 };
 
@@ -103,27 +103,23 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_clean = {
     .name = "clean",
-    .summary = "Remove what runs have left, and nothing that is not safe elsewhere",
+    .summary = "Remove the leftovers of runs, but never unsaved work",
     .about =
-        "Removes workspaces, branches and refs of runs that have ended, also of those that "
-        "crashed, as far as the branch that they were meant for has all that is in them; what it "
-        "has not is saved first ('anabranch salvage'). Worktrees that are half removed are "
-        "repaired for that. Large folders that take long are deleted in the background "
-        "('deleting'). "
-        "What cannot be removed is told, with what helps, and makes the exit code 3. What each "
-        "thing takes on "
-        "the disk is said with it, and in all at the end.\n"
-        "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
-        "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
-        "with a conflict or with changes of yours, and those of an interrupted run, which can "
-        "be resumed: after --all or --run it begins its unfinished tasks anew. Logs are kept for "
-        "30 days, "
-        "and the "
-        "tree that workspaces are made of, where they are, until --all. "
-        "Saved work is never removed; see 'anabranch salvage drop'.",
-    .examples = "anabranch clean --dry-run\tWhat would be removed, what kept, and why\n"
-                "anabranch clean --run 20260301\tAlso what an interrupted run has left\n"
-                "anabranch clean --all\tLeave only what is saved, and what goes on\n",
+        "Removes workspaces, branches and refs of runs that have ended or crashed, if their "
+        "target branch has all of their work; all other work is saved first ('anabranch "
+        "salvage'). Worktrees that are half removed are repaired for that. Large folders are "
+        "deleted in the background ('deleting'). If something cannot be removed, the command "
+        "says why and what helps, and the exit code is 3. It prints the disk space of each "
+        "thing, and the total at the end.\n\n"
+        "It keeps, and prints the reason: things of a live run, folders that a process works "
+        "in, locked things, a branch that is checked out somewhere, and, without --all, "
+        "workspaces with a conflict or with changes of yours, and those of an interrupted run, "
+        "which can be resumed (after --all or --run its unfinished tasks restart from scratch). "
+        "It keeps logs for 30 days, and the base tree until --all. Saved work is never removed; "
+        "see 'anabranch salvage drop'.",
+    .examples = "anabranch clean --dry-run\tPrint what would be removed or kept, and why\n"
+                "anabranch clean --run 20260301\tAlso remove the leftovers of an interrupted run\n"
+                "anabranch clean --all\tKeep only saved work and live runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct clean_opts),
     .exits = exits,

@@ -49,13 +49,13 @@ const struct command cmd_convert = {
     .name = "convert",
     .summary = "Write a plan in another syntax",
     .about =
-        "Prints the plan in YAML, TOML or JSON, on standard output. Every key and value is kept "
-        "as it is, prompts byte for byte; foreign words (threads, batches, writes ...) stay what "
-        "they are. Comments, and the text around a plan in Markdown, are not part of the plan "
-        "and are left out. A value that the other syntax cannot express (null in TOML, a date "
-        "outside of it) is an error.",
-    .examples = "anabranch convert plan.md --to toml >plan.toml\tFrom Markdown to TOML\n"
-                "anabranch convert plan.toml --to json | jq .\tFor other programs\n",
+        "Prints the plan in YAML, TOML or JSON, on standard output. Every key and value stays "
+        "the same, prompts byte for byte; keys of other tools (threads, batches, writes ...) "
+        "are not translated. Comments, and the text around a plan in Markdown, are not part of "
+        "the plan and are left out. A value that the other syntax cannot express (null in TOML, "
+        "a date outside of it) is an error.",
+    .examples = "anabranch convert plan.md --to toml >plan.toml\tConvert Markdown to TOML\n"
+                "anabranch convert plan.toml --to json | jq .\tConvert for other programs\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct convert_opts),

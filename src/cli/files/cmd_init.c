@@ -44,11 +44,11 @@ static const struct {
                       [SYNTAX_JSON] = {streams_json, &streams_json_len}},
 };
 
-/* What the tool that a kind comes from is written in, and where such a plan usually lies. */
+/* The default syntax of each kind, and the default file name for each syntax. */
 static const struct {
     enum syntax syntax;
     const char *file[SYNTAX_COUNT];
-} usual[KIND_COUNT] = {
+} defaults[KIND_COUNT] = {
     [KIND_TASKS] = {SYNTAX_YAML, {NULL, "plan.md", "plan.toml", "plan.json"}},
     [KIND_THREADS] = {SYNTAX_TOML, {NULL, "plan.yaml", "plan.toml", "plan.json"}},
     [KIND_STREAMS] = {SYNTAX_JSON, {NULL, "plan.yaml", "plan.toml", "plan.md"}},
@@ -59,8 +59,8 @@ static bool is_markdown(const char *file)
     return str_ends(file, ".md") || str_ends(file, ".markdown");
 }
 
-/* The syntax that a file's name asks for; any of them where it does not. */
-static enum syntax syntax_of(const char *file)
+/* Finds the syntax of a file by the ending of its name. SYNTAX_ANY: the name gives none. */
+static enum syntax find_syntax(const char *file)
 {
     if (str_ends(file, ".yaml") || str_ends(file, ".yml"))
         return SYNTAX_YAML;
@@ -69,12 +69,12 @@ static enum syntax syntax_of(const char *file)
     return str_ends(file, ".json") ? SYNTAX_JSON : SYNTAX_ANY;
 }
 
-static void compose(struct buf *out, enum kind kind, enum syntax syntax, bool markdown)
+static void write_template(struct buf *out, enum kind kind, enum syntax syntax, bool markdown)
 {
     if (markdown && syntax == SYNTAX_YAML)
         buf_addstr(out, "---\n");
     if (markdown && syntax == SYNTAX_JSON)
-        buf_addstr(out, "# My plan\n\nOnly the block below is read by the program; all else is for "
+        buf_addstr(out, "# My plan\n\nThe program reads only the block below; the rest is for "
                         "people.\n\n```json dispatch\n");
     buf_add(out, templates[kind][syntax].text, *templates[kind][syntax].len);
     if (markdown && syntax == SYNTAX_YAML)
@@ -88,9 +88,9 @@ static int run_init(const void *options, int argc, char **argv)
     const struct init_opts *opts = options;
     const char *file = argc ? argv[0] : NULL;
     enum kind kind = (enum kind)opts->kind;
-    enum syntax named = file ? syntax_of(file) : SYNTAX_ANY, syntax = (enum syntax)opts->syntax;
+    enum syntax named = file ? find_syntax(file) : SYNTAX_ANY, syntax = (enum syntax)opts->syntax;
     if (syntax == SYNTAX_ANY)
-        syntax = named != SYNTAX_ANY ? named : usual[kind].syntax;
+        syntax = named != SYNTAX_ANY ? named : defaults[kind].syntax;
     if (file && is_markdown(file) && syntax == SYNTAX_TOML) {
         if (opts->syntax == SYNTAX_TOML)
             return cli_usage(&cmd_init, "a plan in Markdown is YAML or JSON, not TOML");
@@ -99,29 +99,29 @@ static int run_init(const void *options, int argc, char **argv)
     if (named != SYNTAX_ANY && named != syntax)
         return cli_usage(&cmd_init, "'%s' is not a name for a plan in %s", file, syntaxes[syntax]);
     if (!file)
-        file = usual[kind].file[syntax];
+        file = defaults[kind].file[syntax];
 
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
-    compose(&text, kind, syntax, is_markdown(file));
+    write_template(&text, kind, syntax, is_markdown(file));
     if (file_create(file, text.s, text.len, &err))
         return cli_fail_by(&err);
-    autobuf struct buf said = BUF_INIT;
-    buf_addf(&said, "Wrote %s. Edit it, then: anabranch check %s\n", file, file);
-    return cli_print(said.s, said.len);
+    autobuf struct buf message = BUF_INIT;
+    buf_addf(&message, "Wrote %s. Edit it, then: anabranch check %s\n", file, file);
+    return cli_print(message.s, message.len);
 }
 
 static const struct opt opts_table[] = {
     {"syntax", 0, OPT_CHOICE, offsetof(struct init_opts, syntax), "SYNTAX", syntaxes,
-     "The syntax to write; without it, what FILE's ending says or what is usual for the kind"},
+     "The syntax to write (default: from the ending of FILE, or the usual one for the kind)"},
     {"kind", 0, OPT_CHOICE, offsetof(struct init_opts, kind), "KIND", kinds,
-     "What is planned: tasks for agents, threads that people attend, or batches for streams"},
+     "The kind of plan: tasks for agents, threads for people, or batches for streams"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "FILE",
-     .help = "The file to write (plan.md, or as is usual)",
+     .help = "The file to write (default: plan.md, or the usual name for the kind)",
      .optional = true,
      .file = true},
     {0},
@@ -131,13 +131,13 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_init = {
     .name = "init",
-    .summary = "Write a plan to begin with",
+    .summary = "Write a first plan",
     .about =
-        "Writes a small plan with comments that `anabranch check` accepts as it is. A file that "
-        "is there already is never overwritten.",
+        "Writes a small plan with comments, which `anabranch check` accepts. The command never "
+        "overwrites a file.",
     .examples = "anabranch init\tWrite plan.md: Markdown with YAML in front\n"
-                "anabranch init work.toml\tThe same in TOML\n"
-                "anabranch init --kind threads\tFor sessions that people attend\n",
+                "anabranch init work.toml\tWrite it in TOML\n"
+                "anabranch init --kind threads\tWrite a plan for your own sessions\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct init_opts),

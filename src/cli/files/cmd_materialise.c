@@ -21,8 +21,6 @@ struct materialise_opts {
     const char *run;
 };
 
-/* --- elsewhere ---------------------------------------------------------------------------- */
-
 static int add_worktree(const struct lookup *look, const char *dir, const char *commit,
                         struct err *err)
 {
@@ -31,7 +29,8 @@ static int add_worktree(const struct lookup *look, const char *dir, const char *
                     dir, commit, NULL);
 }
 
-/* Of which not all could be made. git knows it by the link to its other half. */
+/* Removes an incomplete worktree. git recognizes it by the link in its .git file, so we restore
+ * that first. */
 static void remove_worktree(const struct lookup *look, const char *dir, const struct buf *link)
 {
     struct git_place at = {.git_dir = look->repo.common};
@@ -44,8 +43,8 @@ static void remove_worktree(const struct lookup *look, const char *dir, const st
     (void)dirs_remove(real, &none);
 }
 
-/* What git calls the new one, by the file that leads there. */
-static int read_admin(const char *dir, struct buf *link, char **ret_admin, struct err *err)
+/* Finds the administrative folder of the new worktree, in its .git file. */
+static int read_admin_folder(const char *dir, struct buf *link, char **ret_admin, struct err *err)
 {
     autofree char *path = mem_printf("%s/.git", dir);
     if (file_read(path, LINK_MAX, link, err))
@@ -55,7 +54,7 @@ static int read_admin(const char *dir, struct buf *link, char **ret_admin, struc
     return 0;
 }
 
-/* Its files, in the place of what git made there; the link is the new one's own again. */
+/* Copies the workspace over the new worktree, then restores the link of the new one. */
 static int copy_files(const struct workspace *ws, const char *dir, const struct buf *link,
                       struct err *err)
 {
@@ -71,8 +70,8 @@ static int copy_index(const struct workspace *ws, const char *admin, struct err 
                                                                                                 : 0;
 }
 
-static int copy_to(const struct lookup *look, const struct workspace *ws, const char *dir,
-                   struct err *err)
+static int copy_workspace(const struct lookup *look, const struct workspace *ws, const char *dir,
+                          struct err *err)
 {
     autobuf struct buf head = BUF_INIT, link = BUF_INIT;
     autofree char *admin = NULL;
@@ -81,28 +80,26 @@ static int copy_to(const struct lookup *look, const struct workspace *ws, const 
         return err_set(err, ERR_INPUT, "'%s' exists already", dir);
     if (workspace_head(ws, &head, err) || add_worktree(look, dir, head.s, err))
         return -1;
-    if (read_admin(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
+    if (read_admin_folder(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
         copy_index(ws, admin, err) == 0)
         return 0;
     remove_worktree(look, dir, &link);
     return -1;
 }
 
-/* --- where it is -------------------------------------------------------------------------- */
-
-/* As long as the run is locked, nobody goes on with it or cleans it away. */
+/* While we hold the lock, nobody can resume or clean the run. */
 static int lock_run(const struct lookup *look, const struct report_task *t, int *ret_lock,
                     struct err *err)
 {
     autofree char *path = run_file_path(look->state_dir, t->row.run, RUN_LOCK);
     if (dirs_try_lock(path, ret_lock, err))
         return -1;
-    return *ret_lock < 0
-               ? err_set(err, ERR_ENV, "run %s goes on, or is being resumed or cleaned", t->row.run)
-               : 0;
+    return *ret_lock < 0 ? err_set(err, ERR_ENV,
+                                   "run %s is running, or is being resumed or cleaned", t->row.run)
+                         : 0;
 }
 
-static int settle(struct workspace *ws, struct err *err)
+static int convert_workspace(struct workspace *ws, struct err *err)
 {
     if (layers_materialise(ws, err))
         return -1;
@@ -118,14 +115,14 @@ static int materialise(const struct lookup *look, const struct report_task *t, c
                     NULL);
     if (!dir && layers_are_in_use(ws.path))
         return cli_fail(EXIT_USAGE,
-                        "task '%s' is at work in it: 'anabranch materialise %s DIR' copies it",
+                        "task '%s' is working in it: 'anabranch materialise %s DIR' copies it",
                         t->row.id, t->row.id);
     autoclose int lock = -1;
     if (!dir && lock_run(look, t, &lock, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (enter_workspace(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
-    if (dir ? copy_to(look, &ws, dir, &err) : settle(&ws, &err))
+    if (dir ? copy_workspace(look, &ws, dir, &err) : convert_workspace(&ws, &err))
         return cli_fail_by(&err);
     return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;
 }
@@ -148,14 +145,14 @@ static int run_materialise(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"run", 0, OPT_STRING, offsetof(struct materialise_opts, run), "RUN", NULL,
-     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+     "The run's id, the beginning of its id, or 'last' (default: last)"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "TASK", .help = "The task's id"},
     {.name = "DIR",
-     .help = "A folder that does not exist yet: a worktree with the same content is made there",
+     .help = "A new folder: make a worktree with the same content there",
      .optional = true},
     {0},
 };
@@ -164,15 +161,15 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_materialise = {
     .name = "materialise",
-    .summary = "Make an ordinary worktree of a task's workspace",
+    .summary = "Turn a task's workspace into an ordinary worktree",
     .about =
-        "Where workspaces are overlays (workspace.provider), only the run itself, and what is "
-        "started by 'anabranch shell', sees what is in them. Those that stay for a person become "
-        "ordinary worktrees when the run ends. This does it for one of a run that was killed; or, "
-        "with DIR, makes a worktree beside it, of one that is at work as well: with the same "
-        "files, the same index, and the same commit checked out, detached.",
-    .examples = "anabranch materialise auth\tOf a run that was killed: where it is\n"
-                "anabranch materialise auth ../auth-now\tA copy of what is there now\n",
+        "If workspaces are overlays (workspace.provider), only the run itself and programs that "
+        "'anabranch shell' starts see their files. A workspace that stays for a person becomes "
+        "an ordinary worktree when the run ends. This command does that for a run that was "
+        "killed. With DIR, it makes a worktree beside the workspace, even while an agent works "
+        "in it: with the same files, the same index, and the same commit checked out, detached.",
+    .examples = "anabranch materialise auth\tConvert the workspace of a killed run\n"
+                "anabranch materialise auth ../auth-now\tCopy its present content\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct materialise_opts),

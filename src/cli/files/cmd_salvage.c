@@ -22,36 +22,35 @@ struct salvage_opts {
     const char *branch;
 };
 
-/* What every action works on. */
-struct place {
+/* The repository and its saved work, for every action. */
+struct salvage_context {
     struct git_repo repo;
     struct git_place at;
     struct salvages all;
 };
 
-static void place_close(struct place *p)
+static void close_context(struct salvage_context *p)
 {
     salvages_done(&p->all);
     git_close(&p->repo);
 }
 
-/* We show the rest where something cannot be restored. */
-static void mend(const struct place *p)
+/* Restores refs that another program has deleted. If that fails, we still show the other work. */
+static void restore_refs(const struct salvage_context *p)
 {
-    autostrv struct strv mended = {0};
+    autostrv struct strv restored = {0};
     struct err err = {0};
-    if (vault_mend(&p->at, NULL, &mended, &err))
+    if (vault_mend(&p->at, NULL, &restored, &err))
         (void)fprintf(stderr, "anabranch: %s\n", err.msg);
-    for (size_t i = 0; i < mended.n; i++)
-        (void)fprintf(stderr,
-                      "anabranch: another program had deleted or moved %s: it is restored\n",
-                      mended.v[i]);
+    for (size_t i = 0; i < restored.n; i++)
+        (void)fprintf(stderr, "anabranch: another program had deleted or moved %s: restored\n",
+                      restored.v[i]);
 }
 
-static int place_open(struct place *p)
+static int open_context(struct salvage_context *p)
 {
     struct err err = {0};
-    *p = (struct place){0};
+    *p = (struct salvage_context){0};
     if (git_open(&p->repo, ".", &err))
         return cli_fail_by(&err);
     if (!p->repo.root)
@@ -59,13 +58,11 @@ static int place_open(struct place *p)
     p->at = (struct git_place){.git_dir = p->repo.common};
     if (lookup_with_its_git(&p->repo, &err))
         return cli_fail_by(&err);
-    mend(p);
+    restore_refs(p);
     return salvages_load(&p->all, &p->at, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
 
-/* --- list --------------------------------------------------------------------------------- */
-
-static struct node *encode(const struct salvage *s, struct arena *a)
+static struct node *encode_salvage(const struct salvage *s, struct arena *a)
 {
     struct node *map = node_new_map(a);
     autobuf struct buf time = BUF_INIT;
@@ -88,7 +85,7 @@ static struct node *encode(const struct salvage *s, struct arena *a)
 static void add_json(const struct salvage *s, struct buf *out)
 {
     struct arena a = {0};
-    doc_write_line(out, encode(s, &a));
+    doc_write_line(out, encode_salvage(s, &a));
     buf_addch(out, '\n');
     arena_done(&a);
 }
@@ -119,7 +116,7 @@ static void add_line(const struct salvage *s, size_t width, struct buf *out)
     buf_addch(out, '\n');
 }
 
-static int list(struct place *p, const struct salvage_opts *opts, char **words)
+static int list_salvages(struct salvage_context *p, const struct salvage_opts *opts, char **words)
 {
     autobuf struct buf out = BUF_INIT;
     size_t width = 0;
@@ -133,13 +130,11 @@ static int list(struct place *p, const struct salvage_opts *opts, char **words)
             add_line(&p->all.list.v[i], width, &out);
     }
     if (!p->all.list.n && !opts->json)
-        buf_addstr(&out, "Nothing is salvaged.\n");
+        buf_addstr(&out, "There is no saved work.\n");
     return cli_print(out.s, out.len);
 }
 
-/* --- show --------------------------------------------------------------------------------- */
-
-/* In front of a diff that can still be given to `git apply`. */
+/* Appends the head before the diff. `git apply` still accepts the whole output. */
 static void add_head(const struct salvage *s, struct buf *out)
 {
     autobuf struct buf time = BUF_INIT;
@@ -152,14 +147,14 @@ static void add_head(const struct salvage *s, struct buf *out)
         buf_addch(out, '\n');
     }
     if (s->nested)
-        buf_addf(out, "Inside:   %zu repositor%s, which 'anabranch salvage restore' makes again\n",
+        buf_addf(out, "Inside:   %zu repositor%s, which 'anabranch salvage restore' restores too\n",
                  s->nested, s->nested == 1 ? "y" : "ies");
     if (s->strays)
-        buf_addf(out, "Also:     commits that no branch leads to: git log %.12s^@\n", s->strays);
+        buf_addf(out, "Also:     commits that are on no branch: git log %.12s^@\n", s->strays);
     buf_addch(out, '\n');
 }
 
-static int show(struct place *p, const struct salvage_opts *opts, char **words)
+static int show_salvage(struct salvage_context *p, const struct salvage_opts *opts, char **words)
 {
     const struct salvage *s;
     autobuf struct buf out = BUF_INIT;
@@ -179,10 +174,8 @@ static int show(struct place *p, const struct salvage_opts *opts, char **words)
     return git_exec(&p->repo, &args, NULL);
 }
 
-/* --- restore ------------------------------------------------------------------------------ */
-
-/* Beside the checkout: "../project-task-2". */
-static char *beside(const struct place *p, const struct salvage *s)
+/* The default is beside the checkout: "../project-task-2". */
+static char *default_folder(const struct salvage_context *p, const struct salvage *s)
 {
     const char *task = strchr(s->id, '/');
     char *dir = mem_printf("%s-%s", p->repo.root, task ? task + 1 : s->id);
@@ -191,20 +184,20 @@ static char *beside(const struct place *p, const struct salvage *s)
     return dir;
 }
 
-static char *absolute(const char *dir)
+static char *make_absolute(const char *dir)
 {
     autofree char *here = getcwd(NULL, 0);
     return *dir == '/' || !here ? mem_str(dir) : mem_printf("%s/%s", here, dir);
 }
 
-static int restore(struct place *p, const struct salvage_opts *opts, char **words)
+static int restore_salvage(struct salvage_context *p, const struct salvage_opts *opts, char **words)
 {
     const struct salvage *s;
     struct err err = {0};
     autobuf struct buf out = BUF_INIT;
     if (salvages_find(&p->all, words[0], &s, &err))
         return cli_fail_by(&err);
-    autofree char *dir = words[1] ? absolute(words[1]) : beside(p, s);
+    autofree char *dir = words[1] ? make_absolute(words[1]) : default_folder(p, s);
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
     if (salvage_restore(s, &p->at, dir, branch, &err))
         return cli_fail_by(&err);
@@ -214,9 +207,7 @@ static int restore(struct place *p, const struct salvage_opts *opts, char **word
     return cli_print(out.s, out.len);
 }
 
-/* --- drop --------------------------------------------------------------------------------- */
-
-static const struct salvage *exact(const struct place *p, const char *id)
+static const struct salvage *find_exact(const struct salvage_context *p, const char *id)
 {
     for (size_t i = 0; i < p->all.list.n; i++) {
         if (strcmp(p->all.list.v[i].id, id) == 0)
@@ -225,42 +216,42 @@ static const struct salvage *exact(const struct place *p, const char *id)
     return NULL;
 }
 
-static int drop_one(struct place *p, const struct salvage *s)
+static int drop_one(struct salvage_context *p, const struct salvage *s)
 {
     struct err err = {0};
     autobuf struct buf out = BUF_INIT;
     autostrv struct strv was = {0};
     if (salvage_drop(s, &p->at, &was, &err))
         return cli_fail_by(&err);
-    buf_addf(&out, "Dropped %s; to have it back:\n", s->id);
+    buf_addf(&out, "Dropped %s; to restore it:\n", s->id);
     for (size_t i = 0; i < was.n; i++)
         buf_addf(&out, "  git update-ref %s\n", was.v[i]);
     return cli_print(out.s, out.len);
 }
 
-/* The branch that a run was to land on. */
-struct base_of {
+/* The branch that a run lands on. */
+struct run_base {
     const char *run;
     size_t len;
     char *base;
 };
 
-static bool take_base(void *ctx, const struct store_run *run)
+static bool find_run_base(void *ctx, const struct store_run *run)
 {
-    struct base_of *b = ctx;
+    struct run_base *b = ctx;
     if (strlen(run->id) != b->len || strncmp(run->id, b->run, b->len) != 0)
         return true;
     b->base = run->base ? mem_printf("refs/heads/%s", run->base) : NULL;
     return false;
 }
 
-/* Where it is not known any more it is what is checked out here. */
-static int find_base(struct place *p, struct store *store, const struct salvage *s, struct buf *ret,
-                     struct err *err)
+/* Finds the base of the run. If the store does not know it, we use HEAD. */
+static int find_base(struct salvage_context *p, struct store *store, const struct salvage *s,
+                     struct buf *ret, struct err *err)
 {
-    struct base_of b = {s->id, strcspn(s->id, "/"), NULL};
+    struct run_base b = {s->id, strcspn(s->id, "/"), NULL};
     struct git_place here = {.git_dir = p->repo.git_dir, .common = p->repo.common};
-    if (store && store_each_run(store, take_base, &b, err))
+    if (store && store_each_run(store, find_run_base, &b, err))
         return -1;
     autofree char *base = b.base;
     struct err none = {0};
@@ -269,7 +260,7 @@ static int find_base(struct place *p, struct store *store, const struct salvage 
     return git_resolve(&here, "HEAD", ret, err);
 }
 
-static int drop_merged(struct place *p)
+static int drop_merged(struct salvage_context *p)
 {
     autofree char *state = state_path(p->repo.common);
     autostore struct store *store = NULL;
@@ -289,34 +280,32 @@ static int drop_merged(struct place *p)
     return EXIT_OK;
 }
 
-static int drop(struct place *p, const struct salvage_opts *opts, char **words)
+static int drop_salvages(struct salvage_context *p, const struct salvage_opts *opts, char **words)
 {
     for (size_t i = 0; words[i]; i++) {
-        if (!exact(p, words[i]))
-            return cli_fail(EXIT_USAGE,
-                            "nothing is salvaged as '%s': to drop it needs the whole id", words[i]);
+        if (!find_exact(p, words[i]))
+            return cli_fail(EXIT_USAGE, "there is no saved work '%s': 'drop' needs the whole id",
+                            words[i]);
     }
     for (size_t i = 0; words[i]; i++) {
-        int code = drop_one(p, exact(p, words[i]));
+        int code = drop_one(p, find_exact(p, words[i]));
         if (code != EXIT_OK)
             return code;
     }
     return opts->merged ? drop_merged(p) : EXIT_OK;
 }
 
-/* --- the command -------------------------------------------------------------------------- */
-
 static const char *const actions[] = {"list", "show", "restore", "drop", NULL};
 
 static const struct action {
-    int (*run)(struct place *, const struct salvage_opts *, char **);
-    int min, max; /* words behind it; max -1: any number */
+    int (*run)(struct salvage_context *, const struct salvage_opts *, char **);
+    int min, max; /* number of arguments; max -1: any number */
     const char *usage;
 } table[] = {
-    {list, 0, 0, "'list' takes no ID"},
-    {show, 1, 1, "'show' needs one ID"},
-    {restore, 1, 2, "'restore' needs an ID, and takes a folder"},
-    {drop, 0, -1, "'drop' needs an ID, or --merged"},
+    {list_salvages, 0, 0, "'list' takes no ID"},
+    {show_salvage, 1, 1, "'show' needs one ID"},
+    {restore_salvage, 1, 2, "'restore' needs an ID, and takes a folder"},
+    {drop_salvages, 0, -1, "'drop' needs an ID, or --merged"},
 };
 
 static int run_salvage(const void *options, int argc, char **argv)
@@ -328,15 +317,15 @@ static int run_salvage(const void *options, int argc, char **argv)
     const struct action *action = &table[which];
     int words = argc ? argc - 1 : 0;
     if (words < action->min || (action->max >= 0 && words > action->max) ||
-        (action->run == drop && !words && !opts->merged))
+        (action->run == drop_salvages && !words && !opts->merged))
         return cli_usage(&cmd_salvage, "%s", action->usage);
-    if (opts->merged && action->run != drop)
+    if (opts->merged && action->run != drop_salvages)
         return cli_usage(&cmd_salvage, "--merged is for 'drop'");
-    if (opts->branch && action->run != restore)
+    if (opts->branch && action->run != restore_salvage)
         return cli_usage(&cmd_salvage, "--branch is for 'restore'");
-    own_cleanup(place_close) struct place place;
-    int code = place_open(&place);
-    return code == EXIT_OK ? action->run(&place, opts, argv + (argc > 0)) : code;
+    own_cleanup(close_context) struct salvage_context context;
+    int code = open_context(&context);
+    return code == EXIT_OK ? action->run(&context, opts, argv + (argc > 0)) : code;
 }
 
 static const struct opt opts_table[] = {
@@ -345,18 +334,18 @@ static const struct opt opts_table[] = {
     {"branch", 'b', OPT_STRING, offsetof(struct salvage_opts, branch), "NAME", NULL,
      "With restore: call the new branch this, instead of salvage/ID"},
     {"merged", 0, OPT_FLAG, offsetof(struct salvage_opts, merged), NULL, NULL,
-     "With drop: all whose changes are in the branch that they were meant for"},
+     "With drop: everything that is already in its target branch"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "ACTION",
-     .help = "What to do: list (without it, too), show, restore or drop",
+     .help = "The action: list (the default), show, restore or drop",
      .optional = true,
      .choices = actions},
     {.name = "ID",
-     .help = "RUN/TASK/ATTEMPT as listed, or a part of it that no other has; with restore, a "
-             "folder to make behind it; with drop, one or more whole ones",
+     .help = "RUN/TASK/ATTEMPT as listed, or a unique part of it; with restore, followed by a new "
+             "folder; with drop, one or more whole ids",
      .optional = true,
      .repeatable = true},
     {0},
@@ -366,24 +355,23 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_salvage = {
     .name = "salvage",
-    .summary = "Show, restore or drop what was saved of attempts that failed",
+    .summary = "Show, restore or drop the saved work of failed attempts",
     .about =
-        "Whatever an attempt leaves in its workspace is saved in the repository before the "
-        "workspace goes: changed and new files, commits that no branch leads to, repositories "
-        "that were made inside, and of the ignored files those that the plan lists "
-        "(workspace.salvage). Where that is more than limits.change allows, the smallest files are "
-        "saved, and the workspace stays with the rest.\n"
-        "Each of these is also kept as a bundle in .git/anabranch/vault. Where another program, "
-        "such as an agent, has deleted or moved the refs, the run, 'anabranch resume' and this "
-        "command "
-        "restore them from there and say so; only drop removes them for good.\n"
-        "restore makes a new worktree of it, beside the checkout unless a folder is named, on a "
-        "new branch, and overwrites nothing. drop asks nothing, and prints what brings it back as "
-        "long as git has not collected it.",
-    .examples = "anabranch salvage\tWhat there is, the newest first\n"
-                "anabranch salvage show auth\tWhat the task auth had done\n"
-                "anabranch salvage restore auth/2\tIts second attempt, as a worktree\n"
-                "anabranch salvage drop --merged\tForget what has landed since\n",
+        "Before anabranch removes a workspace, it saves the work of the attempt in the "
+        "repository: changed and new files, commits that are on no branch, repositories that "
+        "were made inside, and the ignored files that the plan lists (workspace.salvage). If "
+        "that is more than limits.change allows, it saves the smallest files, and keeps the "
+        "workspace with the rest.\n\n"
+        "anabranch also keeps each saved work as a bundle in .git/anabranch/vault. If another "
+        "program, such as an agent, has deleted or moved the refs, the run, 'anabranch resume' "
+        "and this command restore them from there and say so; only drop removes them for good.\n\n"
+        "restore makes a new worktree on a new branch, beside the checkout unless you name a "
+        "folder, and overwrites nothing. drop asks no question, and prints the command that "
+        "restores the work as long as git has not collected it.",
+    .examples = "anabranch salvage\tList the saved work, newest first\n"
+                "anabranch salvage show auth\tShow the saved work of the task auth\n"
+                "anabranch salvage restore auth/2\tRestore its second attempt as a worktree\n"
+                "anabranch salvage drop --merged\tDrop the work that has landed since\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct salvage_opts),

@@ -20,7 +20,7 @@ struct piece {
 
 void skill_add_text(struct buf *out, enum skill_form form)
 {
-    static const char fence[] = "\n---\n\n"; /* of the front matter, the second one */
+    static const char fence[] = "\n---\n\n"; /* the end of the front matter */
     const char *s = (const char *)SKILL_md, *end = s + SKILL_md_len;
     const char *body = memmem(s, SKILL_md_len, fence, strlen(fence));
     if (form == SKILL_SECTION && body)
@@ -35,7 +35,7 @@ static void add_seal(struct buf *out, const char *s, size_t len)
     buf_addf(out, SEAL "%s -->\n", digest);
 }
 
-static void compose(struct buf *out, enum skill_form form)
+static void add_current_text(struct buf *out, enum skill_form form)
 {
     if (form == SKILL_SECTION)
         buf_addstr(out, BEGIN);
@@ -43,16 +43,16 @@ static void compose(struct buf *out, enum skill_form form)
     add_seal(out, out->s, out->len);
 }
 
-static bool same(struct piece p, const struct buf *b)
+static bool is_same(struct piece p, const struct buf *b)
 {
     return p.len == b->len && memcmp(p.s, b->s, p.len) == 0;
 }
 
-/* Whether a piece ends with the seal that it should have. */
+/* True if the piece ends with the right seal. */
 static bool is_sealed(struct piece p)
 {
     autobuf struct buf seal = BUF_INIT;
-    add_seal(&seal, "", 0); /* all are of one length */
+    add_seal(&seal, "", 0); /* every seal has the same length */
     if (p.len < seal.len)
         return false;
     size_t len = p.len - seal.len;
@@ -61,19 +61,19 @@ static bool is_sealed(struct piece p)
     return memcmp(p.s + len, seal.s, seal.len) == 0;
 }
 
-static enum skill_state judge(enum skill_form form, struct piece p, const struct buf *current)
+static enum skill_state find_state(enum skill_form form, struct piece p, const struct buf *current)
 {
-    autobuf struct buf bare = BUF_INIT; /* somebody may have copied the source */
+    autobuf struct buf bare = BUF_INIT; /* the user may have copied the source */
     skill_add_text(&bare, form);
     if (!p.len)
         return SKILL_ABSENT;
-    if (same(p, current))
+    if (is_same(p, current))
         return SKILL_CURRENT;
-    return is_sealed(p) || same(p, &bare) ? SKILL_OURS : SKILL_THEIRS;
+    return is_sealed(p) || is_same(p, &bare) ? SKILL_OURS : SKILL_THEIRS;
 }
 
-/* Our section of a file, to the end of the line with the seal; an empty piece at the end of the
- * file where there is none. */
+/* Finds our section of a file, up to the end of the line with the seal. If there is none, returns
+ * an empty piece at the end of the file. */
 static int find_section(const struct buf *file, struct piece *ret, struct err *err)
 {
     const char *begin = memmem(file->s, file->len, BEGIN, strlen(BEGIN));
@@ -84,8 +84,7 @@ static int find_section(const struct buf *file, struct piece *ret, struct err *e
     const char *seal = memmem(begin, rest, SEAL, strlen(SEAL));
     const char *end = seal ? memchr(seal, '\n', (size_t)(ret->s - seal)) : NULL;
     if (!end)
-        return err_set(err, ERR_INPUT,
-                       "a section of ours begins and does not end: remove it first");
+        return err_set(err, ERR_INPUT, "our section has a beginning but no end: remove it first");
     *ret = (struct piece){begin, (size_t)(end + 1 - begin)};
     return 0;
 }
@@ -97,8 +96,8 @@ int skill_renew(enum skill_form form, const struct buf *old, enum skill_state *r
     struct piece p = {old->s, old->len};
     if (form == SKILL_SECTION && find_section(old, &p, err))
         return -1;
-    compose(&current, form);
-    *ret_state = judge(form, p, &current);
+    add_current_text(&current, form);
+    *ret_state = find_state(form, p, &current);
     size_t before = (size_t)(p.s - old->s);
     buf_add(ret_new, old->s, before);
     if (*ret_state == SKILL_ABSENT && before)

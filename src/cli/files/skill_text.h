@@ -1,9 +1,9 @@
 /*
- * The skill for coding agents, whose source is skills/anabranch/SKILL.md, as it stands in files.
+ * The skill for coding agents (skills/anabranch/SKILL.md), as we install it into files.
  *
- * A piece of text of ours ends with a seal, a comment with the digest of what is in front of it. So
- * a piece that an earlier or a later version wrote is known as ours, and one that somebody has
- * changed is known as theirs, without a list of versions.
+ * Our text ends with a seal: a comment with the digest of the text before it. By the seal we
+ * recognize text that any other version wrote, and text that somebody has changed, without a list
+ * of versions.
  */
 #ifndef CLI_FILES_SKILL_TEXT_H
 #define CLI_FILES_SKILL_TEXT_H
@@ -13,21 +13,21 @@
 
 enum skill_form {
     SKILL_FILE,    /* SKILL.md: the whole file is ours */
-    SKILL_SECTION, /* AGENTS.md: a section of it is, the same text without the front matter */
+    SKILL_SECTION, /* AGENTS.md: one section is ours, the same text without the front matter */
 };
 
-/* Appends the text of a form, without marks and seal. */
+/* Appends the text of this form, without marks and seal. */
 void skill_add_text(struct buf *out, enum skill_form form);
 
 enum skill_state {
     SKILL_ABSENT,
-    SKILL_CURRENT, /* it is what we would write */
-    SKILL_OURS,    /* written by another version, and as that wrote it */
+    SKILL_CURRENT, /* the text of this version */
+    SKILL_OURS,    /* the unchanged text of another version */
     SKILL_THEIRS,  /* somebody changed it */
 };
 
-/* What of ours is in a file's text, and, appended to ret_new, the text with the current piece in
- * its place, or at the end. ERR_INPUT where a section begins and does not end. */
+/* Finds our text in a file, and appends the file's new text to ret_new: the current text replaces
+ * ours, or follows at the end. ERR_INPUT if our section has no end. */
 int skill_renew(enum skill_form form, const struct buf *old, enum skill_state *ret_state,
                 struct buf *ret_new, struct err *err);
 

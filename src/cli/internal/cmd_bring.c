@@ -31,24 +31,24 @@ static int print_count(const struct include_count *count)
     return cli_print(line.s, line.len);
 }
 
-static void tell_progress(void *ctx, const struct include_count *so_far)
+static void print_progress(void *ctx, const struct include_count *so_far)
 {
-    int64_t *told = ctx, now = clock_mono();
-    if (now - *told < PROGRESS_MS)
+    int64_t *last_print = ctx, now = clock_mono();
+    if (now - *last_print < PROGRESS_MS)
         return;
-    *told = now;
-    (void)print_count(so_far); /* the last one's result counts */
+    *last_print = now;
+    (void)print_count(so_far); /* we report only a failure of the last print */
 }
 
 static int run_bring(const void *options, int argc, char **argv)
 {
     const struct bring_opts *opts = options;
-    int64_t told = clock_mono();
+    int64_t last_print = clock_mono();
     autofree char *list = mem_printf("%s/kept", opts->folder ? opts->folder : "");
     autofree char *left = mem_printf("%s/left", opts->folder ? opts->folder : "");
     struct include_keep keep = {
         .state = opts->keep, .run = opts->run, .folder = opts->folder, .list = list, .left = left};
-    struct include bring = {
+    struct include include = {
         .root = opts->root,
         .prefix = opts->prefix ? opts->prefix : "",
         .at_top = opts->at_top,
@@ -61,16 +61,16 @@ static int run_bring(const void *options, int argc, char **argv)
         .keep = opts->keep ? &keep : NULL,
         .excludes = opts->excludes,
         .brought = opts->brought,
-        .progress = tell_progress,
-        .ctx = &told,
+        .progress = print_progress,
+        .ctx = &last_print,
     };
     struct include_count count;
     struct err err = {0};
-    if (!bring.root || !bring.work || !bring.excludes || !bring.brought)
-        return cli_usage(&cmd_bring, "--root, --work, --excludes and --brought are needed");
+    if (!include.root || !include.work || !include.excludes || !include.brought)
+        return cli_usage(&cmd_bring, "--root, --work, --excludes and --brought are required");
     if (keep.state && (!keep.run || !keep.folder))
         return cli_usage(&cmd_bring, "--keep needs --run and --folder");
-    if (include_run(&bring, &count, &err))
+    if (include_run(&include, &count, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     return print_count(&count);
 }
@@ -78,30 +78,31 @@ static int run_bring(const void *options, int argc, char **argv)
 static const struct opt opts_table[] = {
     {"root", 0, OPT_STRING, offsetof(struct bring_opts, root), "DIR", NULL, "The checkout"},
     {"prefix", 0, OPT_STRING, offsetof(struct bring_opts, prefix), "DIR", NULL,
-     "The project below it"},
+     "The project's folder below it"},
     {"at-top", 0, OPT_FLAG, offsetof(struct bring_opts, at_top), NULL, NULL,
-     "Agents begin at the top of the workspace, not in the project"},
+     "Agents start at the top of the workspace, not in the project"},
     {"work", 0, OPT_STRING, offsetof(struct bring_opts, work), "DIR", NULL,
-     "Where workspaces are made"},
+     "The folder of the workspaces"},
     {"excludes", 0, OPT_STRING, offsetof(struct bring_opts, excludes), "FILE", NULL,
-     "Patterns for git, to be written"},
+     "Write patterns for git into this file"},
     {"brought", 0, OPT_STRING, offsetof(struct bring_opts, brought), "FILE", NULL,
-     "The paths, to be written"},
+     "Write the included paths into this file"},
     {"share", 0, OPT_LIST, offsetof(struct bring_opts, shares), "PATTERN", NULL,
-     "What is to be shared"},
+     "Share folders that match this pattern"},
     {"keep", 0, OPT_STRING, offsetof(struct bring_opts, keep), "DIR", NULL,
-     "Keep that for later runs, in our folder of the repository"},
-    {"run", 0, OPT_STRING, offsetof(struct bring_opts, run), "RUN", NULL, "Who uses it ..."},
+     "Keep shared folders for later runs, in this folder of the repository"},
+    {"run", 0, OPT_STRING, offsetof(struct bring_opts, run), "RUN", NULL,
+     "The run that uses the shared folders"},
     {"folder", 0, OPT_STRING, offsetof(struct bring_opts, folder), "DIR", NULL,
-     "... as long as this is there; a list of what is kept, and one of what is to go, are put "
-     "there"},
+     "The run uses them as long as this folder exists; write the lists of kept folders and of "
+     "folders to remove into it"},
     {0},
 };
 
 static const struct arg args[] = {
-    {.name = "WORKSPACE", .help = "Where to"},
+    {.name = "WORKSPACE", .help = "The workspace to copy to"},
     {.name = "PATTERN",
-     .help = "What, besides .worktreeinclude",
+     .help = "More patterns, besides .worktreeinclude",
      .optional = true,
      .repeatable = true},
     {0},
@@ -109,7 +110,7 @@ static const struct arg args[] = {
 
 const struct command cmd_bring = {
     .name = "__bring",
-    .summary = "Copy what git does not look at into a workspace",
+    .summary = "Copy ignored files into a workspace",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct bring_opts),

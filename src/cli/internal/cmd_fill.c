@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* This program becomes git. */
+/* Replaces this program with git, which fills in the rest. */
 static int fill_rest(const struct workspace *ws)
 {
     autostrv struct strv argv = {0}, env = {0};
     workspace_fill(ws, &argv, &env);
     (void)execvpe(argv.v[0], argv.v, env.v);
-    return cli_fail(EXIT_ENV, "git could not be run: %s", strerror(errno));
+    return cli_fail(EXIT_ENV, "cannot run git: %s", strerror(errno));
 }
 
 static int run_fill(const void *options, int argc, char **argv)
@@ -29,12 +29,12 @@ static int run_fill(const void *options, int argc, char **argv)
 }
 
 static const struct arg args[] = {
-    {.name = "REPOSITORY", .help = "Its folder that all worktrees share"},
+    {.name = "REPOSITORY", .help = "The git folder that all worktrees share"},
     {.name = "ADMIN", .help = "The workspace's administrative folder"},
     {.name = "WORKSPACE", .help = "The workspace's path"},
     {.name = "FROM", .help = "A work tree of the repository, to copy from"},
     {.name = "INDEX", .help = "Its index"},
-    {.name = "DIGITS", .help = "How long ids are"},
+    {.name = "DIGITS", .help = "The length of object ids"},
     {0},
 };
 

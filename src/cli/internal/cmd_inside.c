@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder that we were started in is looked up again, by its name: what is there may be another
- * one inside. */
-static int go_back(const char *cwd)
+/* We change to our folder again by its name, because inside the workspace that name may lead to
+ * another folder. */
+static int reenter_folder(const char *cwd)
 {
     return chdir(cwd) == 0 ? EXIT_OK : cli_fail(EXIT_ENV, "'%s': %s", cwd, strerror(errno));
 }
@@ -19,23 +19,23 @@ static int run_inside(const void *options, int argc, char **argv)
     int code = enter_workspace(argv[1], argv[0]);
     (void)options, (void)argc;
     if (code == EXIT_OK && cwd)
-        code = go_back(cwd);
+        code = reenter_folder(cwd);
     if (code != EXIT_OK)
         return code;
     (void)execvp(argv[2], argv + 2);
-    return cli_fail(EXIT_ENV, "'%s' could not be run: %s", argv[2], strerror(errno));
+    return cli_fail(EXIT_ENV, "cannot run '%s': %s", argv[2], strerror(errno));
 }
 
 static const struct arg args[] = {
-    {.name = "REPOSITORY", .help = "Its folder that all worktrees share"},
+    {.name = "REPOSITORY", .help = "The git folder that all worktrees share"},
     {.name = "WORKSPACE", .help = "The workspace's path"},
-    {.name = "COMMAND", .help = "What to run, and its arguments", .repeatable = true},
+    {.name = "COMMAND", .help = "The command, and its arguments", .repeatable = true},
     {0},
 };
 
 const struct command cmd_inside = {
     .name = "__inside",
-    .summary = "Run a command that sees what is in a workspace",
+    .summary = "Run a command that sees the files of a workspace",
     .args = args,
     .hidden = true,
     .run = run_inside,

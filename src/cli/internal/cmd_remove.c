@@ -11,11 +11,11 @@
 
 struct remove_opts {
     bool idle;
-    const char *tidy; /* the lock for that */
+    const char *tidy; /* the lock for --tidy */
 };
 
-/* The folder of a run, and the one that it is in, if nothing else is there. */
-static void tidy(const char *lock, const char *path)
+/* Removes the folder of the run and the folder above, if they are empty. */
+static void remove_empty_parents(const char *lock, const char *path)
 {
     autofree char *work = mem_str(path);
     char *name = strrchr(work, '/');
@@ -36,32 +36,32 @@ static int run_remove(const void *options, int argc, char **argv)
     struct err err = {0};
     int code = EXIT_OK;
     if (opts->idle)
-        (void)setpriority(PRIO_PROCESS, 0, 19); /* at its usual one it does no harm either */
+        (void)setpriority(PRIO_PROCESS, 0, 19); /* ignore a failure: normal priority does no harm */
     for (int i = 0; i < argc; i++) {
         if (dirs_remove(argv[i], &err))
             code = cli_fail(EXIT_ENV, "%s", err.msg);
         else if (opts->tidy)
-            tidy(opts->tidy, argv[i]);
+            remove_empty_parents(opts->tidy, argv[i]);
     }
     return code;
 }
 
 static const struct opt opts_table[] = {
     {"idle", 0, OPT_FLAG, offsetof(struct remove_opts, idle), NULL, NULL,
-     "Do it when there is nothing else to do"},
+     "Run with the lowest priority"},
     {"tidy", 0, OPT_STRING, offsetof(struct remove_opts, tidy), "LOCK", NULL,
-     "Take away the folders that held workspaces, too, where they are empty then"},
+     "Also remove the folders of the workspaces, if they are empty then"},
     {0},
 };
 
 static const struct arg args[] = {
-    {.name = "PATH", .help = "File, or folder with all that is in it", .repeatable = true},
+    {.name = "PATH", .help = "A file, or a folder with all of its content", .repeatable = true},
     {0},
 };
 
 const struct command cmd_remove = {
     .name = "__remove",
-    .summary = "Delete workspaces that are out of use",
+    .summary = "Delete unused workspaces",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct remove_opts),

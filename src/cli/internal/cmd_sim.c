@@ -9,18 +9,18 @@
 
 enum { PROMPT_MAX = 16 << 20 };
 
-/* What a variable says; NULL where it is unset or empty. */
-static const char *variable(const char *name)
+/* Returns the value of a variable, or NULL if it is unset or empty. */
+static const char *get_variable(const char *name)
 {
     const char *value = getenv(name);
     return value && *value ? value : NULL;
 }
 
-static int number(const char *name, int64_t missing, int64_t *ret)
+static int read_number(const char *name, int64_t missing, int64_t *ret)
 {
-    const char *value = variable(name);
+    const char *value = get_variable(name);
     *ret = value ? text_parse_count(value, strlen(value)) : missing;
-    return *ret < missing ? cli_usage(&cmd_sim, "%s: '%s' is not a number from %lld on", name,
+    return *ret < missing ? cli_usage(&cmd_sim, "%s: '%s' is not a number of at least %lld", name,
                                       value, (long long)missing)
                           : EXIT_OK;
 }
@@ -29,18 +29,19 @@ struct sim_opts {
     const char *session;
 };
 
-/* A session is kept in the folder of the attempt that began it, which its name ends with. */
-static char *memory(const char *session, int64_t attempt, const char *name)
+/* Finds a file of the session. It is in the folder of the attempt that began the session; the
+ * session's name ends with the number of that attempt. */
+static char *find_session_file(const char *session, int64_t attempt, const char *name)
 {
-    const char *tmp = variable("TMPDIR"), *dash = session ? strrchr(session, '-') : NULL;
+    const char *tmp = get_variable("TMPDIR"), *dash = session ? strrchr(session, '-') : NULL;
     int64_t first = dash ? text_parse_count(dash + 1, strlen(dash + 1)) : attempt;
-    return tmp && variable("ANABRANCH_RUN") && first > 0
+    return tmp && get_variable("ANABRANCH_RUN") && first > 0
                ? mem_printf("%s/../../%lld/%s", tmp, (long long)first, name)
                : NULL;
 }
 
-/* Of what is done nothing is done again, but for what is for this attempt. */
-static void forget_done(struct buf *prompt)
+/* Removes the finished steps from the prompt, except the steps for a single attempt. */
+static void drop_done_steps(struct buf *prompt)
 {
     autobuf struct buf left = BUF_INIT;
     struct sim_script script = {prompt->s, prompt->s + prompt->len, 0};
@@ -54,8 +55,8 @@ static void forget_done(struct buf *prompt)
     buf_add(prompt, left.s, left.len);
 }
 
-/* What was left of the prompt where it met a limit; else it was done, and is told something more.
- */
+/* Reads the prompt. If we resume a session that met a limit, its remaining steps come first. If the
+ * session has ended, we keep only its steps for single attempts. */
 static int read_prompt(const struct sim_job *job, struct buf *out, struct err *err)
 {
     autobuf struct buf more = BUF_INIT;
@@ -64,10 +65,10 @@ static int read_prompt(const struct sim_job *job, struct buf *out, struct err *e
     if (job->session && !job->memory)
         return err_set(err, ERR_INPUT, "there is no session '%s'", job->session);
     if (job->session && file_read(job->memory, PROMPT_MAX, out, NULL)) {
-        autofree char *begun = memory(job->session, job->attempt, "prompt");
-        if (file_read(begun, PROMPT_MAX, out, err))
+        autofree char *first_prompt = find_session_file(job->session, job->attempt, "prompt");
+        if (file_read(first_prompt, PROMPT_MAX, out, err))
             return -1;
-        forget_done(out);
+        drop_done_steps(out);
     } else if (job->session && unlink(job->memory) < 0) {
         return err_sys(err, "remove '%s'", job->memory);
     }
@@ -86,34 +87,34 @@ static int run_sim(const void *options, int argc, char **argv)
     int code = EXIT_OK;
     struct sim_job job = {
         .session = opts->session,
-        .task = variable("ANABRANCH_TASK"),
-        .owns = variable("ANABRANCH_OWNS"),
+        .task = get_variable("ANABRANCH_TASK"),
+        .owns = get_variable("ANABRANCH_OWNS"),
         .out_fd = STDOUT_FILENO,
         .errs_fd = STDERR_FILENO,
     };
-    if (number("ANABRANCH_ATTEMPT", 1, &job.attempt) ||
-        number("ANABRANCH_ESTIMATE_MS", 0, &job.estimate))
+    if (read_number("ANABRANCH_ATTEMPT", 1, &job.attempt) ||
+        read_number("ANABRANCH_ESTIMATE_MS", 0, &job.estimate))
         return EXIT_USAGE;
-    autofree char *kept = memory(job.session, job.attempt, "tmp/session");
-    job.memory = kept;
+    autofree char *session_file = find_session_file(job.session, job.attempt, "tmp/session");
+    job.memory = session_file;
     if (read_prompt(&job, &prompt, &err))
         return cli_fail(EXIT_ENV, "the prompt: %s", err.msg);
     job.prompt = prompt.s;
     job.len = prompt.len;
     if (sim_run(&job, &code, &err))
-        return cli_fail(EXIT_ENV, "an event could not be written: %s", err.msg);
+        return cli_fail(EXIT_ENV, "cannot write an event: %s", err.msg);
     return code;
 }
 
 static const struct opt opts_table[] = {
     {"session", 0, OPT_STRING, offsetof(struct sim_opts, session), "ID", NULL,
-     "Go on with a session that met a limit, or came to its end"},
+     "Resume a session that met a limit, or that has ended"},
     {0},
 };
 
 const struct command cmd_sim = {
     .name = "__sim",
-    .summary = "Be the agent that does what its prompt's lines say",
+    .summary = "Run the scripted agent, which carries out the lines of its prompt",
     .about = "Reads the prompt on the standard input, works in the current folder, and writes one "
              "JSON event per line on the standard output. Lines of the prompt that start with "
              "sim> are steps; without any, it writes a file into each owned path.",

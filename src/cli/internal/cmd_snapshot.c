@@ -11,13 +11,13 @@ static int run_snapshot(const void *options, int argc, char **argv)
 
 static const struct arg args[] = {
     {.name = "TREE", .help = "A subvolume"},
-    {.name = "PATH", .help = "Where there is to be a copy of it"},
+    {.name = "PATH", .help = "The path of the new copy"},
     {0},
 };
 
 const struct command cmd_snapshot = {
     .name = "__snapshot",
-    .summary = "Make a snapshot of the tree that workspaces are made of",
+    .summary = "Make a snapshot of the base tree",
     .args = args,
     .hidden = true,
     .run = run_snapshot,

@@ -16,7 +16,7 @@ static const struct arg args[] = {
 
 const struct command cmd_warden = {
     .name = "__warden",
-    .summary = "End what is left of a run when its engine has died",
+    .summary = "End the leftover processes of a run after its engine has died",
     .args = args,
     .hidden = true,
     .run = run_warden,

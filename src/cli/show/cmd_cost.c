@@ -1,5 +1,5 @@
 /*
- * What agents have used: read from the store, added up by what the user asks for.
+ * Adds up the tokens and money that agents have used, from the store.
  */
 #include "base/map.h"
 #include "base/mem.h"
@@ -22,14 +22,14 @@ struct cost_opts {
     const char *since;
 };
 
-/* Attempts with the same name, added up. */
+/* The sum of all attempts with the same name. */
 struct sum {
     char *name;
     int64_t attempts, tokens_in, tokens_out, cache_read, cache_made;
     double usd;
-    int64_t unknown;  /* attempts that did not say what they cost */
-    double reckoned;  /* of the money: by prices, not by the engine */
-    int64_t by_price; /* attempts of that */
+    int64_t unknown;  /* attempts without a reported cost */
+    double reckoned;  /* the part of the money that we estimated by prices */
+    int64_t by_price; /* attempts that we estimated */
 };
 
 struct costs {
@@ -37,7 +37,7 @@ struct costs {
     struct map by_name;
     VEC(struct sum *) list;
     struct sum total;
-    char *oldest, *newest; /* dates of the prices that were used, or NULL */
+    char *oldest, *newest; /* dates of the prices that we used, or NULL */
 };
 
 static void costs_done(struct costs *c)
@@ -52,7 +52,7 @@ static void costs_done(struct costs *c)
     free(c->newest);
 }
 
-static const char *name_of(enum by by, const struct store_spending *s)
+static const char *get_name(enum by by, const struct store_spending *s)
 {
     const char *name = by == BY_TASK     ? s->task
                        : by == BY_ENGINE ? s->engine
@@ -61,7 +61,7 @@ static const char *name_of(enum by by, const struct store_spending *s)
     return name ? name : "unknown";
 }
 
-static struct sum *find(struct costs *c, const char *name)
+static struct sum *find_sum(struct costs *c, const char *name)
 {
     struct sum *sum = map_get(&c->by_name, name, strlen(name));
     if (sum)
@@ -73,7 +73,7 @@ static struct sum *find(struct costs *c, const char *name)
     return sum;
 }
 
-static void add(struct sum *to, const struct store_spending *s)
+static void add_attempt(struct sum *to, const struct store_spending *s)
 {
     to->attempts++;
     to->tokens_in += s->tokens_in;
@@ -88,7 +88,7 @@ static void add(struct sum *to, const struct store_spending *s)
     }
 }
 
-static void note_prices(struct costs *c, const char *date)
+static void record_price_date(struct costs *c, const char *date)
 {
     if (!c->oldest || strcmp(date, c->oldest) < 0) {
         free(c->oldest);
@@ -100,21 +100,18 @@ static void note_prices(struct costs *c, const char *date)
     }
 }
 
-static bool take(void *ctx, const struct store_spending *s)
+static bool add_spending(void *ctx, const struct store_spending *s)
 {
     struct costs *c = ctx;
-    add(find(c, name_of(c->by, s)), s);
-    add(&c->total, s);
+    add_attempt(find_sum(c, get_name(c->by, s)), s);
+    add_attempt(&c->total, s);
     if (s->prices)
-        note_prices(c, s->prices);
+        record_price_date(c, s->prices);
     return true;
 }
 
-/* --- showing ------------------------------------------------------------------------------ */
-
-/* What nobody said is not nothing: "-", or with a plus behind what was said. What was reckoned has
- * a
- * '~' in front. */
+/* An unknown cost is "-"; a '+' after an amount means that a part is unknown. A '~' before it means
+ * that we estimated a part by prices. */
 static void add_money(struct buf *out, const struct sum *s)
 {
     if (s->unknown == s->attempts)
@@ -141,21 +138,21 @@ static void add_row(struct buf *out, const struct sum *s, const char *name, size
 static void add_table(const struct costs *c, struct buf *out)
 {
     static const char *const heads[] = {"task", "engine", "model", "run"};
-    size_t width = strlen("in all");
+    size_t width = strlen("Total");
     for (size_t i = 0; i < c->list.n; i++)
         width = strlen(c->list.v[i]->name) > width ? strlen(c->list.v[i]->name) : width;
     buf_addf(out, "%-*s  %8s  %9s  %9s  %9s  %9s  %10s\n", (int)width, heads[c->by], "attempts",
              "in", "out", "cache", "cached", "usd");
     for (size_t i = 0; i < c->list.n; i++)
         add_row(out, c->list.v[i], c->list.v[i]->name, width);
-    add_row(out, &c->total, "in all", width);
+    add_row(out, &c->total, "Total", width);
     if (c->total.by_price)
-        buf_addf(out, "\n~ Reckoned by the configured prices of %s%s%s: $%.4f of it.\n", c->oldest,
-                 strcmp(c->oldest, c->newest) != 0 ? " to " : "",
+        buf_addf(out, "\n~ Estimated by the configured prices of %s%s%s: $%.4f of the total.\n",
+                 c->oldest, strcmp(c->oldest, c->newest) != 0 ? " to " : "",
                  strcmp(c->oldest, c->newest) != 0 ? c->newest : "", c->total.reckoned);
     if (c->total.unknown)
-        buf_addf(out, "\n%lld attempt%s did not say what %s cost.\n", (long long)c->total.unknown,
-                 c->total.unknown == 1 ? "" : "s", c->total.unknown == 1 ? "it" : "they");
+        buf_addf(out, "\n%lld attempt%s: no cost reported.\n", (long long)c->total.unknown,
+                 c->total.unknown == 1 ? "" : "s");
 }
 
 static void put_sum(struct arena *a, struct node *map, const struct sum *s)
@@ -193,32 +190,31 @@ static void add_json(const struct costs *c, struct buf *out)
     arena_done(&a);
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-
-/* "7d" before now; 0 where the option is not given. */
-static bool read_since(const char *text, int64_t *ret)
+/* Parses "7d" as a time before now. 0 if the option is not given. */
+static bool parse_since(const char *text, int64_t *ret)
 {
     int64_t ms = text ? text_parse_duration(text, strlen(text)) : 0;
     *ret = text ? clock_wall() - ms : 0;
     return ms >= 0;
 }
 
-static int show(struct lookup *look, struct costs *c, const char *run, int64_t since, bool json)
+static int print_costs(struct lookup *look, struct costs *c, const char *run, int64_t since,
+                       bool json)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
-    if (store_each_spending(look->store, run, since, take, c, &err))
+    if (store_each_spending(look->store, run, since, add_spending, c, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (json)
         add_json(c, &out);
     else if (c->list.n)
         add_table(c, &out);
     else
-        buf_addstr(&out, "No agent has told what it used.\n");
+        buf_addstr(&out, "No agent has reported its usage.\n");
     return cli_print(out.s, out.len);
 }
 
-static int ask(const struct cost_opts *opts, const char *run, int64_t since)
+static int load_costs(const struct cost_opts *opts, const char *run, int64_t since)
 {
     autolook struct lookup look;
     autoreport struct report r = {0};
@@ -226,20 +222,21 @@ static int ask(const struct cost_opts *opts, const char *run, int64_t since)
     int code = lookup_open(&look);
     if (code == EXIT_OK && run)
         code = lookup_run(&look, run, &r);
-    return code == EXIT_OK ? show(&look, &c, run ? r.row.id : NULL, since, opts->json) : code;
+    return code == EXIT_OK ? print_costs(&look, &c, run ? r.row.id : NULL, since, opts->json)
+                           : code;
 }
 
 static int run_cost(const void *options, int argc, char **argv)
 {
     const struct cost_opts *opts = options;
     int64_t since;
-    if (!read_since(opts->since, &since))
+    if (!parse_since(opts->since, &since))
         return cli_fail(EXIT_USAGE, "'%s' is not a duration, such as 12h or 7d", opts->since);
-    return ask(opts, argc ? argv[0] : NULL, since);
+    return load_costs(opts, argc ? argv[0] : NULL, since);
 }
 
 static const struct arg args[] = {
-    {"RUN", "Its id, the beginning of it, or 'last'; without it: all runs", .optional = true},
+    {"RUN", "Its id, the beginning of its id, or 'last' (default: all runs)", .optional = true},
     {0},
 };
 
@@ -247,9 +244,9 @@ static const char *const by_words[] = {"task", "engine", "model", "run", NULL};
 
 static const struct opt opts_table[] = {
     {"by", 0, OPT_CHOICE, offsetof(struct cost_opts, by), "WHAT", by_words,
-     "Add up by this (task)"},
+     "Group the costs by this (task)"},
     {"since", 0, OPT_STRING, offsetof(struct cost_opts, since), "DURATION", NULL,
-     "Only what was used since so long ago: 12h, 7d"},
+     "Count only usage within this time: 12h, 7d"},
     {"json", 0, OPT_FLAG, offsetof(struct cost_opts, json), NULL, NULL, "Print JSON"},
     {0},
 };
@@ -258,18 +255,18 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_cost = {
     .name = "cost",
-    .summary = "Show what agents have used: tokens, and money",
+    .summary = "Show the tokens and money that agents have used",
     .args = args,
     .about =
-        "Of one run (its id, the beginning of it, or 'last'), or of all that ever ran in this "
-        "repository. Tokens are told apart: those that the model read and wrote, those that it "
-        "read from its cache, and those that it put there. Money is what the engines "
-        "themselves say; where one says nothing, it is reckoned by the prices in the configuration "
-        "(anabranch.toml), with '~' in front and the date of the prices below; where those do not "
-        "know the model either it is unknown, which is shown as '-', or as a '+' behind what is "
-        "known.",
-    .examples = "anabranch cost last\tThe last run, task by task\n"
-                "anabranch cost --since 7d --by model\tThe last week\n",
+        "Shows the usage of one run, or of all runs in this repository. Tokens are counted "
+        "separately: tokens that the model read and wrote, that it read from its cache, and "
+        "that it put there. The money is the cost that the engines report. If an engine reports "
+        "none, anabranch estimates it by the prices in the configuration (anabranch.toml), and "
+        "prints '~' before the amount and the date of the prices below. If these prices do not "
+        "include the model either, the cost is unknown: it is shown as '-', or as a '+' after "
+        "the known part.",
+    .examples = "anabranch cost last\tShow the last run, task by task\n"
+                "anabranch cost --since 7d --by model\tShow the last week\n",
     .opts = opts_table,
     .options_size = sizeof(struct cost_opts),
     .exits = exits,

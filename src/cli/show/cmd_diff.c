@@ -19,7 +19,7 @@ struct diff_opts {
     bool stat;
 };
 
-/* What the task committed; or, where it failed before, what was saved of its last attempt. */
+/* Finds the commit of the task or, if it failed before, the saved work of its last attempt. */
 static int find_end(const struct lookup *look, const struct report_task *t, struct buf *ret)
 {
     struct git_place at = {.git_dir = look->repo.common};
@@ -37,24 +37,22 @@ static int find_end(const struct lookup *look, const struct report_task *t, stru
     return cli_fail(EXIT_USAGE, "task '%s' has changed nothing", t->row.id);
 }
 
-static void begin_args(struct strv *args, bool stat)
+static void add_diff_args(struct strv *args, bool stat)
 {
     strv_push(args, "diff");
     if (stat)
         strv_push(args, "--stat");
 }
 
-static int show(const struct lookup *look, const char *from, const char *to, bool stat)
+static int run_diff_between(const struct lookup *look, const char *from, const char *to, bool stat)
 {
     autostrv struct strv args = {0};
-    begin_args(&args, stat);
+    add_diff_args(&args, stat);
     strv_pushl(&args, "--end-of-options", from, to, "--", NULL);
     return git_exec(&look->repo, &args, NULL);
 }
 
-/* --- of one that is at work, or was when its run was killed ------------------------------- */
-
-static bool is_at_work(const struct report_task *t)
+static bool has_live_workspace(const struct report_task *t)
 {
     static const char *const states[] = {"running", "committing", "verifying",
                                          "landing", "waiting",    "interrupted"};
@@ -65,7 +63,7 @@ static bool is_at_work(const struct report_task *t)
            access(t->row.workspace, F_OK) == 0;
 }
 
-static int name_them(const struct git_place *at, size_t id_len, struct err *err)
+static int add_intent(const struct git_place *at, size_t id_len, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
@@ -76,26 +74,27 @@ static int name_them(const struct git_place *at, size_t id_len, struct err *err)
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
 }
 
-/* The agent's index with all new files named in it, as a file that is gone when we are; what was
- * brought along is not named. Returns its descriptor. */
+/* Copies the agent's index and adds all new files to it, except included files. The copy is already
+ * unlinked, so that it disappears with us. Returns its descriptor. */
 static int name_new_files(const struct lookup *look, const struct report_task *t,
                           const struct workspace *ws, struct err *err)
 {
     struct git_place at = workspace_place(ws);
-    autofree char *usual = mem_printf("%s/index", ws->admin);
-    autofree char *own = mem_printf("%s/tmp/diff.%d", look->state_dir, (int)getpid());
+    autofree char *agent_index = mem_printf("%s/index", ws->admin);
+    autofree char *own_index = mem_printf("%s/tmp/diff.%d", look->state_dir, (int)getpid());
     autofree char *dir = run_path(look->state_dir, t->row.run);
     autofree char *excludes = attempt_file_path(dir, t->row.id, t->row.attempts, "excludes");
     autobuf struct buf bytes = BUF_INIT;
-    at.index = own;
+    at.index = own_index;
     at.excludes = access(excludes, F_OK) == 0 ? excludes : NULL;
-    if (file_read(usual, INDEX_MAX, &bytes, err) || file_create(own, bytes.s, bytes.len, err))
+    if (file_read(agent_index, INDEX_MAX, &bytes, err) ||
+        file_create(own_index, bytes.s, bytes.len, err))
         return -1;
-    int rc = name_them(&at, strlen(t->row.start_commit), err);
-    int fd = rc ? -1 : open(own, O_RDONLY); /* for git, so not closed at its start */
+    int rc = add_intent(&at, strlen(t->row.start_commit), err);
+    int fd = rc ? -1 : open(own_index, O_RDONLY); /* git inherits it, so it has no O_CLOEXEC */
     if (rc == 0 && fd < 0)
-        (void)err_sys(err, "open '%s'", own);
-    (void)unlink(own);
+        (void)err_sys(err, "open '%s'", own_index);
+    (void)unlink(own_index);
     return fd;
 }
 
@@ -115,7 +114,7 @@ static int show_workspace(const struct lookup *look, const struct report_task *t
     strv_pushl(&args, "--no-optional-locks", "-c", "core.fsmonitor=false", NULL);
     strv_pushf(&args, "--git-dir=%s", ws.admin);
     strv_pushf(&args, "--work-tree=%s", ws.path);
-    begin_args(&args, stat);
+    add_diff_args(&args, stat);
     strv_pushl(&args, "--ignore-submodules=dirty", "--end-of-options", t->row.start_commit, "--",
                NULL);
     return git_exec(&look->repo, &args, index);
@@ -136,18 +135,18 @@ static int run_diff(const void *options, int argc, char **argv)
         code = lookup_run(&look, opts->run, &r);
     if (code == EXIT_OK)
         code = lookup_task(&r, argv[0], &t);
-    if (code == EXIT_OK && is_at_work(t))
+    if (code == EXIT_OK && has_live_workspace(t))
         return show_workspace(&look, t, opts->stat);
     if (code == EXIT_OK)
         code = find_end(&look, t, &end);
-    return code == EXIT_OK ? show(&look, t->row.start_commit, end.s, opts->stat) : code;
+    return code == EXIT_OK ? run_diff_between(&look, t->row.start_commit, end.s, opts->stat) : code;
 }
 
 static const struct opt opts_table[] = {
     {"run", 0, OPT_STRING, offsetof(struct diff_opts, run), "RUN", NULL,
-     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+     "The run's id, the beginning of its id, or 'last' (default: last)"},
     {"stat", 0, OPT_FLAG, offsetof(struct diff_opts, stat), NULL, NULL,
-     "Show only which files were changed, and how much"},
+     "Show only the changed files, and the size of each change"},
     {0},
 };
 
@@ -160,13 +159,14 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_diff = {
     .name = "diff",
-    .summary = "Show what a task has changed",
-    .about = "Shows the difference between the commit that the task started from and the one that "
-             "it made, with git and as git is set up. Of a task that is at work, what is in its "
-             "workspace now is shown, and of one that failed before it made a commit, what was "
-             "saved of its last attempt.",
-    .examples = "anabranch diff auth\tWhat the task auth of the newest run did\n"
-                "anabranch diff --stat --run 20260301 auth\tThe same of another one, in short\n",
+    .summary = "Show the changes of a task",
+    .about =
+        "Shows the difference between the commit that the task started from and the commit that "
+        "it made, with git and your git configuration. For a running task it shows the present "
+        "content of its workspace. For a task that failed before it made a commit, it shows the "
+        "saved work of its last attempt.",
+    .examples = "anabranch diff auth\tShow the changes of the task auth in the newest run\n"
+                "anabranch diff --stat --run 20260301 auth\tShow a summary, from another run\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct diff_opts),

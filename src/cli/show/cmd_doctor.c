@@ -61,8 +61,8 @@ static int run_doctor(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"json", 0, OPT_FLAG, offsetof(struct doctor_opts, json), NULL, NULL,
-     "Print one JSON object: the findings, each with name, verdict and why, and those about what "
-     "is on the disk with count and bytes"},
+     "Print one JSON object with the findings: each has name, verdict and why; findings about disk "
+     "space also have count and bytes"},
     {0},
 };
 
@@ -70,21 +70,21 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_doctor = {
     .name = "doctor",
-    .summary = "Try out what of this machine runs can use",
+    .summary = "Check the setup of this machine",
     .about =
-        "Each finding is ok, no (something else is used in its place, or not everyone needs it) or "
-        "bad: nothing can be run then, and the exit code is 3. Nothing is changed.\n\n"
-        "It also says what the disk holds of runs in this repository, how much that takes (by "
-        "blocks: those that files share, as snapshots do, count for each of them) and what makes "
-        "it go.\n\n"
-        "Agents are kept together, so that none of their processes is left behind, by the first "
-        "that works of: a pid namespace, which ends all of them at once, also when everything else "
-        "has been killed (who is not root needs a user namespace for it, in which sudo and other "
-        "setuid programs have no effect); a cgroup, which ends them at once; a subreaper, which "
-        "ends them one by one; process groups. The environment variable ANABRANCH_CONTAIN chooses "
-        "one: namespace, cgroup, subreaper or group.",
-    .examples = "anabranch doctor\tIn the repository that is to be worked on\n"
-                "ANABRANCH_CONTAIN=subreaper anabranch run plan.md\tAgents that need sudo\n",
+        "Each finding is ok, no (anabranch uses something else instead, or not everyone needs "
+        "it) or bad: then nothing can run, and the exit code is 3. The command changes nothing.\n\n"
+        "It also shows the disk space that runs in this repository use (counted in blocks: "
+        "blocks that files share, as in snapshots, count for each file), and the command that "
+        "frees it.\n\n"
+        "So that no process of an agent stays behind, anabranch keeps them together by the "
+        "first method that works: a pid namespace, which ends all of them at once, even if "
+        "everything else has been killed (without root it needs a user namespace, in which sudo "
+        "and other setuid programs have no effect); a cgroup, which ends them at once; a "
+        "subreaper, which ends them one by one; process groups. The environment variable "
+        "ANABRANCH_CONTAIN chooses one: namespace, cgroup, subreaper or group.",
+    .examples = "anabranch doctor\tCheck the setup, in your repository\n"
+                "ANABRANCH_CONTAIN=subreaper anabranch run plan.md\tLet agents use sudo\n",
     .opts = opts_table,
     .options_size = sizeof(struct doctor_opts),
     .exits = exits,

@@ -1,5 +1,5 @@
 /*
- * The agent programs that can be used: which are there, and what of each is understood.
+ * Lists the agent programs: if each is installed, and which of its features we support.
  */
 #include "agent/agent.h"
 #include "base/mem.h"
@@ -22,59 +22,59 @@ struct engines_opts {
 
 enum { ENGINES_MAX = 16, VERSION_MAX = 40 };
 
-struct found {
+struct engine_entry {
     enum engine engine;
     struct agent_facts facts;
-    const char *program; /* its own, or what the configuration names; NULL: none */
-    bool there;
-    size_t asked; /* its place among the questions */
+    const char *program; /* the default or configured program; NULL: none */
+    bool is_found;
+    size_t job; /* index of its --version job */
 };
 
-struct list {
-    struct found v[ENGINES_MAX];
-    size_t n, asked;
+struct engine_list {
+    struct engine_entry v[ENGINES_MAX];
+    size_t n, job_count;
     struct proc_job jobs[ENGINES_MAX];
 };
 
-static void find_all(struct list *l, const struct config *config)
+static void find_all(struct engine_list *l, const struct config *config)
 {
     for (int e = 1; engine_words[e] && l->n < ENGINES_MAX; e++) {
-        struct found f = {.engine = (enum engine)e, .facts = agent_facts((enum engine)e)};
+        struct engine_entry f = {.engine = (enum engine)e, .facts = agent_facts((enum engine)e)};
         f.program = f.facts.program && config->programs[e] ? config->programs[e] : f.facts.program;
-        f.there = !f.program || spawn_finds(f.program);
-        if (f.facts.program && f.there) {
-            f.asked = l->asked;
-            l->jobs[l->asked] = (struct proc_job)PROC_JOB_INIT;
-            strv_pushl(&l->jobs[l->asked++].argv, f.program, "--version", NULL);
+        f.is_found = !f.program || spawn_finds(f.program);
+        if (f.facts.program && f.is_found) {
+            f.job = l->job_count;
+            l->jobs[l->job_count] = (struct proc_job)PROC_JOB_INIT;
+            strv_pushl(&l->jobs[l->job_count++].argv, f.program, "--version", NULL);
         }
         l->v[l->n++] = f;
     }
 }
 
-/* "" where it does not say. The number alone, if there is one: "2.1.197 (Claude Code)". */
-static void add_version(const struct list *l, const struct found *f, struct buf *out)
+/* Appends only the number of "2.1.197 (Claude Code)", or nothing if there is none. */
+static void add_version(const struct engine_list *l, const struct engine_entry *f, struct buf *out)
 {
-    if (!f->facts.program || !f->there || l->jobs[f->asked].status != 0)
+    if (!f->facts.program || !f->is_found || l->jobs[f->job].status != 0)
         return;
-    const char *s = l->jobs[f->asked].out.s + strcspn(l->jobs[f->asked].out.s, "0123456789");
+    const char *s = l->jobs[f->job].out.s + strcspn(l->jobs[f->job].out.s, "0123456789");
     size_t len = strspn(s, "0123456789.-+abcdefghijklmnopqrstuvwxyz");
     while (len && s[len - 1] == '.') /* "GitHub Copilot CLI 1.0.102." */
         len--;
     text_harmless(out, s, len < VERSION_MAX ? len : VERSION_MAX);
 }
 
-static void add_row(const struct list *l, const struct found *f, struct buf *out)
+static void add_row(const struct engine_list *l, const struct engine_entry *f, struct buf *out)
 {
     autobuf struct buf version = BUF_INIT;
     add_version(l, f, &version);
-    const char *state = !f->facts.program ? "built in" : !f->there ? "not found" : "is there";
+    const char *state = !f->facts.program ? "built in" : !f->is_found ? "not found" : "installed";
     buf_addf(out, "%-9s  %-9s  %-12s  %-5s  %-8s  %s%s\n", engine_words[f->engine], state,
              version.s, f->facts.speaks ? "yes" : "no", f->facts.continues ? "yes" : "no",
              agent_has_personas(f->engine) ? "yes" : "no",
-             agent_is_untested(f->engine) ? "  by its documentation, untested" : "");
+             agent_is_untested(f->engine) ? "  untested, written from its documentation" : "");
 }
 
-static void add_json(const struct list *l, const struct found *f, struct buf *out)
+static void add_json(const struct engine_list *l, const struct engine_entry *f, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = node_new_map(&a);
@@ -82,7 +82,7 @@ static void add_json(const struct list *l, const struct found *f, struct buf *ou
     add_version(l, f, &version);
     node_put_string(&a, map, "engine", engine_words[f->engine]);
     node_put_string(&a, map, "program", f->program);
-    node_put_bool(&a, map, "found", f->there);
+    node_put_bool(&a, map, "found", f->is_found);
     node_put_string(&a, map, "version", version.len ? version.s : NULL);
     node_put_bool(&a, map, "understood", f->facts.speaks);
     node_put_bool(&a, map, "sessions", f->facts.continues);
@@ -93,11 +93,11 @@ static void add_json(const struct list *l, const struct found *f, struct buf *ou
     arena_done(&a);
 }
 
-static int show(struct list *l, bool json)
+static int print_engines(struct engine_list *l, bool json)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
-    if (capture_many(l->jobs, l->asked, &err))
+    if (capture_many(l->jobs, l->job_count, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (!json)
         buf_addf(&out, "%-9s  %-9s  %-12s  %-5s  %-8s  %s\n", "engine", "", "version", "tells",
@@ -107,7 +107,7 @@ static int show(struct list *l, bool json)
     return cli_print(out.s, out.len);
 }
 
-/* That of the repository which this is in, if it is in one, and the user's. */
+/* Reads the configuration of the repository, if we are in one, and the user's. */
 static int open_config(struct config_file *cf)
 {
     struct git_repo repo = {0};
@@ -121,7 +121,7 @@ static int open_config(struct config_file *cf)
 static int run_engines(const void *options, int argc, char **argv)
 {
     const struct engines_opts *opts = options;
-    struct list l = {0};
+    struct engine_list l = {0};
     (void)argc;
     (void)argv;
     autoconfig struct config_file cf = {0};
@@ -129,8 +129,8 @@ static int run_engines(const void *options, int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     find_all(&l, &cf.config);
-    code = show(&l, opts->json);
-    for (size_t i = 0; i < l.asked; i++)
+    code = print_engines(&l, opts->json);
+    for (size_t i = 0; i < l.job_count; i++)
         proc_job_done(&l.jobs[i]);
     return code;
 }
@@ -145,11 +145,12 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_engines = {
     .name = "engines",
-    .summary = "List the agent programs that can be used, and which are there",
-    .about = "For each engine: whether its program is found, its version, whether what it does and "
-             "uses is understood while it works (tells), whether a session that was interrupted "
-             "can be taken up again, and whether a task's 'agent' can choose a persona.",
-    .examples = "anabranch engines\tWhat is installed\n",
+    .summary = "List the supported agent programs, and which are installed",
+    .about =
+        "For each engine: is its program found; its version; can anabranch read its progress "
+        "and usage while it works (tells); can an interrupted session be resumed; can a task's "
+        "'agent' choose a persona.",
+    .examples = "anabranch engines\tList the installed engines\n",
     .opts = opts_table,
     .options_size = sizeof(struct engines_opts),
     .exits = exits,

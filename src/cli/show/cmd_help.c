@@ -10,7 +10,7 @@ static int run_help(const void *options, int argc, char **argv)
 
 static const struct arg args[] = {
     {.name = "COMMAND",
-     .help = "The command to explain, or exit-codes; without it, the list of commands",
+     .help = "The command to explain, or exit-codes (default: list all commands)",
      .optional = true,
      .command = true},
     {0},
@@ -19,8 +19,8 @@ static const struct arg args[] = {
 const struct command cmd_help = {
     .name = "help",
     .summary = "Explain a command, or list them all",
-    .examples = "anabranch help check\tWhat check does, with all of its options\n"
-                "anabranch help exit-codes\tWhat a script can learn from the exit code\n",
+    .examples = "anabranch help check\tExplain check, with all of its options\n"
+                "anabranch help exit-codes\tExplain the exit codes, for scripts\n",
     .args = args,
     .run = run_help,
 };

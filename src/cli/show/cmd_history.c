@@ -21,7 +21,7 @@ struct newest {
     size_t max;
 };
 
-static bool take_id(void *ctx, const struct store_run *run)
+static bool add_run_id(void *ctx, const struct store_run *run)
 {
     struct newest *n = ctx;
     strv_push(&n->ids, run->id);
@@ -55,7 +55,7 @@ static void add_json(const struct report *r, struct buf *out)
     arena_done(&a);
 }
 
-static int show(struct lookup *look, const struct newest *newest, bool json)
+static int print_runs(struct lookup *look, const struct newest *newest, bool json)
 {
     struct err err = {0};
     autobuf struct buf out = BUF_INIT;
@@ -82,17 +82,17 @@ static int run_history(const void *options, int argc, char **argv)
     int code = lookup_open(&look);
     if (code != EXIT_OK)
         return code;
-    if (store_each_run(look.store, take_id, &newest, &err))
+    if (store_each_run(look.store, add_run_id, &newest, &err))
         code = cli_fail(EXIT_ENV, "%s", err.msg);
     else
-        code = show(&look, &newest, opts->json);
+        code = print_runs(&look, &newest, opts->json);
     strv_done(&newest.ids);
     return code;
 }
 
 static const struct opt opts_table[] = {
     {"max-count", 'n', OPT_COUNT, offsetof(struct history_opts, count), "N", NULL,
-     "Show the newest N (20)"},
+     "Show the newest N runs (20)"},
     {"json", 0, OPT_FLAG, offsetof(struct history_opts, json), NULL, NULL,
      "Print one run per line, as JSON"},
     {0},
@@ -103,9 +103,9 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 const struct command cmd_history = {
     .name = "history",
     .summary = "List the runs of this repository, newest first",
-    .about = "Each line has a run's id, when it began (UTC), how it ended, how long it took, what "
-             "became of its tasks, and its plan.",
-    .examples = "anabranch history -n 5\tThe last five\n",
+    .about =
+        "Each line shows a run's id, start time (UTC), state, duration, task results and plan.",
+    .examples = "anabranch history -n 5\tThe last five runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct history_opts),
     .exits = exits,

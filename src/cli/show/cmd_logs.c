@@ -20,36 +20,34 @@ struct logs_opts {
 
 enum { POLL_MS = 100, STEP = 64 << 10 };
 
-/* One log while it is shown. */
-struct shown {
+/* The log that we show. */
+struct log_view {
     const struct logs_opts *opts;
     struct transcript text;
     struct secrets secrets;
     struct secrets_stream safe;
-    int fd; /* -1: not there yet */
+    int fd; /* -1: no such file yet */
 };
 
-/* --- printing ----------------------------------------------------------------------------- */
-
-/* What a secret was made of in the agent's own way shows when it is taken apart. */
-static int print_shown(const struct shown *s, const struct buf *text)
+/* We mask secrets again, because decoding the agent's output may reveal escaped secrets. */
+static int print_text(const struct log_view *s, const struct buf *text)
 {
     autobuf struct buf out = BUF_INIT;
     secrets_mask(&s->secrets, text->s, text->len, &out);
     return out.len ? cli_print(out.s, out.len) : EXIT_OK;
 }
 
-static int print_bytes(struct shown *s, const struct buf *bytes)
+static int print_bytes(struct log_view *s, const struct buf *bytes)
 {
     autobuf struct buf out = BUF_INIT;
     if (s->opts->raw)
         return bytes->len ? cli_print(bytes->s, bytes->len) : EXIT_OK;
     transcript_feed(&s->text, bytes->s, bytes->len, &out);
-    return print_shown(s, &out);
+    return print_text(s, &out);
 }
 
-/* Prints what has come since the last time. */
-static int print_more(struct shown *s)
+/* Prints the bytes that were written since the last call. */
+static int print_new_bytes(struct log_view *s)
 {
     char bytes[STEP];
     for (ssize_t n; s->fd >= 0 && (n = read(s->fd, bytes, sizeof(bytes))) != 0;) {
@@ -57,7 +55,7 @@ static int print_more(struct shown *s)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return cli_fail(EXIT_ENV, "the log cannot be read: %s", strerror(errno));
+            return cli_fail(EXIT_ENV, "cannot read the log: %s", strerror(errno));
         secrets_feed(&s->safe, bytes, (size_t)n, &masked);
         int code = print_bytes(s, &masked);
         if (code != EXIT_OK)
@@ -66,52 +64,50 @@ static int print_more(struct shown *s)
     return EXIT_OK;
 }
 
-static int print_rest(struct shown *s)
+static int print_rest(struct log_view *s)
 {
     autobuf struct buf out = BUF_INIT, masked = BUF_INIT;
-    int code = print_more(s);
+    int code = print_new_bytes(s);
     secrets_end(&s->safe, &masked);
     if (code == EXIT_OK)
         code = print_bytes(s, &masked);
     if (code != EXIT_OK)
         return code;
     transcript_end(&s->text, &out);
-    return print_shown(s, &out);
+    return print_text(s, &out);
 }
 
-/* --- following ---------------------------------------------------------------------------- */
-
-/* Whether the agent of that attempt may still say something. 0 is one that is still to come. */
-static bool goes_on(const struct report *r, const struct report_task *t, int64_t attempt)
+/* True if the agent of this attempt may still print. Attempt 0 has not started yet. */
+static bool is_attempt_live(const struct report *r, const struct report_task *t, int64_t attempt)
 {
     if (!report_is_running(r) || t->end != REPORT_UNFINISHED)
         return false;
     if (!attempt)
         return true;
-    bool begun = strcmp(t->row.state, "preparing") == 0 || strcmp(t->row.state, "running") == 0;
-    return attempt == t->row.attempts && begun;
+    bool started = strcmp(t->row.state, "preparing") == 0 || strcmp(t->row.state, "running") == 0;
+    return attempt == t->row.attempts && started;
 }
 
-static void open_file(struct shown *s, const struct report_task *t, int64_t attempt,
+static void open_file(struct log_view *s, const struct report_task *t, int64_t attempt,
                       const char *name)
 {
     autofree char *path = mem_printf("%s/%lld/%s", t->logs, (long long)attempt, name);
-    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* it is empty */
+    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* callers check fd */
 }
 
-static void open_log(struct shown *s, const struct report_task *t, int64_t attempt)
+static void open_log(struct log_view *s, const struct report_task *t, int64_t attempt)
 {
     if (s->fd < 0 && attempt)
         open_file(s, t, attempt, s->opts->errors ? "err" : "out");
 }
 
-/* The store says when an attempt ends: it is asked before the last bytes are read, so that none is
- * missed. */
-static int follow(struct lookup *look, struct shown *s, const char *run, const char *id,
-                  int64_t attempt)
+/* The store says when an attempt ends. We ask it before we read the last bytes, so that we miss
+ * none. */
+static int follow_attempt(struct lookup *look, struct log_view *s, const char *run, const char *id,
+                          int64_t attempt)
 {
     static const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
-    for (bool on = true; on;) {
+    for (bool live = true; live;) {
         autoreport struct report r = {0};
         const struct report_task *t;
         int code = lookup_run(look, run, &r);
@@ -120,43 +116,43 @@ static int follow(struct lookup *look, struct shown *s, const char *run, const c
         if (code != EXIT_OK)
             return code;
         attempt = attempt ? attempt : t->row.attempts;
-        on = goes_on(&r, t, attempt);
+        live = is_attempt_live(&r, t, attempt);
         open_log(s, t, attempt);
-        code = print_more(s);
+        code = print_new_bytes(s);
         if (code != EXIT_OK)
             return code;
-        if (on)
+        if (live)
             (void)nanosleep(&pause, NULL);
     }
     return print_rest(s);
 }
 
-/* The output of its verification, or of the commit hook that refused it. */
-static int show_verification(struct shown *s, const struct report_task *t, int64_t attempt)
+/* Shows the output of the verification, or of the commit hook that refused the commit. */
+static int show_verification(struct log_view *s, const struct report_task *t, int64_t attempt)
 {
     static const char *const names[] = {"verify.out", "verify.err", "hook.out", "hook.err"};
     int code = EXIT_OK;
-    bool some = false;
+    bool found = false;
     for (size_t i = 0; code == EXIT_OK && i < ARRAY_LEN(names); i++) {
         open_file(s, t, attempt, names[i]);
-        some = some || s->fd >= 0;
-        code = print_more(s);
+        found = found || s->fd >= 0;
+        code = print_new_bytes(s);
         own_close(&s->fd);
     }
-    if (code != EXIT_OK || some)
+    if (code != EXIT_OK || found)
         return code == EXIT_OK ? print_rest(s) : code;
-    return cli_fail(EXIT_ENV, "attempt %lld at '%s' was not verified", (long long)attempt,
+    return cli_fail(EXIT_ENV, "attempt %lld of '%s' was not verified", (long long)attempt,
                     t->row.id);
 }
 
-static int show(struct lookup *look, struct shown *s, const struct report *r,
-                const struct report_task *t)
+static int show_attempt(struct lookup *look, struct log_view *s, const struct report *r,
+                        const struct report_task *t)
 {
     int64_t attempt = s->opts->attempt ? s->opts->attempt : t->row.attempts;
     const char *id = t->row.id;
     if (s->opts->follow && !s->opts->verify && (!attempt || attempt == t->row.attempts) &&
-        goes_on(r, t, attempt))
-        return follow(look, s, r->row.id, id, attempt);
+        is_attempt_live(r, t, attempt))
+        return follow_attempt(look, s, r->row.id, id, attempt);
     if (!t->row.attempts)
         return cli_fail(EXIT_USAGE, "task '%s' has not started", id);
     if (attempt > t->row.attempts)
@@ -166,8 +162,7 @@ static int show(struct lookup *look, struct shown *s, const struct report *r,
         return show_verification(s, t, attempt);
     open_log(s, t, attempt);
     if (s->fd < 0)
-        return cli_fail(EXIT_ENV, "there is no such log of attempt %lld at '%s'",
-                        (long long)attempt, id);
+        return cli_fail(EXIT_ENV, "attempt %lld of '%s' has no such log", (long long)attempt, id);
     return print_rest(s);
 }
 
@@ -185,12 +180,12 @@ static int run_logs(const void *options, int argc, char **argv)
         code = lookup_task(&r, argv[0], &t);
     if (code != EXIT_OK)
         return code;
-    struct shown s = {.opts = opts, .fd = -1};
+    struct log_view s = {.opts = opts, .fd = -1};
     bool plain = opts->errors || opts->verify;
     transcript_init(&s.text, transcript_dialect(plain ? NULL : t->row.engine));
     s.safe = (struct secrets_stream)SECRETS_STREAM_INIT(&s.secrets);
     run_folder_secrets(r.logs ? r.logs : "", &s.secrets);
-    code = show(&look, &s, &r, t);
+    code = show_attempt(&look, &s, &r, t);
     own_close(&s.fd);
     transcript_done(&s.text);
     secrets_stream_done(&s.safe);
@@ -200,17 +195,17 @@ static int run_logs(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"run", 0, OPT_STRING, offsetof(struct logs_opts, run), "RUN", NULL,
-     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+     "The run's id, the beginning of its id, or 'last' (default: last)"},
     {"attempt", 0, OPT_COUNT, offsetof(struct logs_opts, attempt), "N", NULL,
-     "Of this attempt; without it the last one"},
+     "Show this attempt (default: the last one)"},
     {"follow", 'f', OPT_FLAG, offsetof(struct logs_opts, follow), NULL, NULL,
-     "Go on until the attempt ends"},
+     "Keep printing until the attempt ends"},
     {"stderr", 0, OPT_FLAG, offsetof(struct logs_opts, errors), NULL, NULL,
-     "Show the standard error instead of the standard output"},
+     "Show standard error instead of standard output"},
     {"verify", 0, OPT_FLAG, offsetof(struct logs_opts, verify), NULL, NULL,
-     "Show the output of its verification, or of the commit hook that refused it"},
+     "Show the output of the verification, or of the commit hook that refused the commit"},
     {"raw", 0, OPT_FLAG, offsetof(struct logs_opts, raw), NULL, NULL,
-     "Show every byte as it is, but for secrets; a terminal may obey some"},
+     "Show the raw bytes, without secrets; they may contain terminal control characters"},
     {0},
 };
 
@@ -223,15 +218,15 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_logs = {
     .name = "logs",
-    .summary = "Show what a task's agent has printed",
-    .about = "Where the engine prints events, they are shown as a person would read them: what the "
-             "agent says, '>' what it does, '!' what went wrong, '?' what it asks. Characters that "
-             "could act on a terminal are made visible.",
-    .examples = "anabranch logs auth\tWhat the agent of the task auth said\n"
-                "anabranch logs -f auth\tAnd what it goes on to say\n"
-                "anabranch logs --verify auth\tWhy its verification failed\n"
-                "anabranch logs --raw --attempt 1 auth | jq .type\tIts events, of the first "
-                "attempt\n",
+    .summary = "Show the output of a task's agent",
+    .about =
+        "If the engine prints events, they are shown for people: the agent's text, '>' for its "
+        "actions, '!' for errors, '?' for its questions. Control characters are made visible.",
+    .examples = "anabranch logs auth\tShow the output of the agent of the task auth\n"
+                "anabranch logs -f auth\tFollow it\n"
+                "anabranch logs --verify auth\tShow why its verification failed\n"
+                "anabranch logs --raw --attempt 1 auth | jq .type\tPrint the events of "
+                "the first attempt\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct logs_opts),

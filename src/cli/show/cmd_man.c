@@ -11,7 +11,8 @@ struct man_options {
     bool list;
 };
 
-/* scdoc reads some characters as marks everywhere, others at the beginning of a line. */
+/* True if scdoc reads this character as markup: some everywhere, others at the beginning of a line.
+ */
 static bool is_mark(const char *text, const char *at)
 {
     bool begins = at == text || at[-1] == '\n';
@@ -34,7 +35,7 @@ static void add_bold(struct buf *out, const char *s)
     buf_addch(out, '*');
 }
 
-/* The text of an entry is one line behind a tab. */
+/* The text of an entry is one line after a tab. */
 static void add_entry_text(struct buf *out, const char *s, const char *const *choices)
 {
     buf_addch(out, '\t');
@@ -155,7 +156,7 @@ static int run_man(const void *options, int argc, char **argv)
 
 static const struct arg args[] = {
     {.name = "COMMAND",
-     .help = "Only the text of these",
+     .help = "Print only these commands",
      .optional = true,
      .command = true,
      .repeatable = true},
@@ -172,7 +173,7 @@ static const struct opt opts[] = {
 
 const struct command cmd_man = {
     .name = "__man",
-    .summary = "Print what the man page says about commands, options and exit codes",
+    .summary = "Print the commands, options and exit codes for the man page",
     .args = args,
     .opts = opts,
     .options_size = sizeof(struct man_options),

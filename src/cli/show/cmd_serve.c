@@ -15,12 +15,12 @@ struct serve_opts {
     bool open, read_only;
 };
 
-/* What is there while the server is. */
+/* The state of a running server. */
 struct session {
     struct loop *loop;
     struct serve *serve;
     struct watch *signals[3], *browser;
-    char *shortcut; /* file that leads a browser to the page; NULL: none */
+    char *shortcut; /* file that redirects a browser to the page, or NULL */
 };
 
 static void session_close(struct session *s)
@@ -46,22 +46,20 @@ static void session_init(struct session *s)
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     *s = (struct session){.loop = loop_new()};
-    (void)sigaction(SIGPIPE, &ignore, NULL); /* a client that leaves is no reason to end */
+    (void)sigaction(SIGPIPE, &ignore, NULL); /* a client that leaves must not end us */
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         s->signals[i] = loop_signal(s->loop, signals[i], on_signal, s);
 }
-
-/* --- the browser -------------------------------------------------------------------------- */
 
 static void on_browser_end(void *ctx, int status)
 {
     (void)ctx;
     if (status != 0)
-        (void)cli_fail(EXIT_ENV, "no browser could be opened; please open the address above");
+        (void)cli_fail(EXIT_ENV, "cannot open a browser; open the address above yourself");
 }
 
-/* Arguments of a process are for all to see: what it is given is a file that only the user can
- * read, and that leads to the address with the token. */
+/* Everyone can see the arguments of a process. So we give the browser a file that only the user can
+ * read, which redirects to the address with the token. */
 static int write_shortcut(struct session *s, const char *state_dir, struct err *err)
 {
     autobuf struct buf html = BUF_INIT;
@@ -89,16 +87,14 @@ static int open_browser(struct session *s, const char *state_dir, struct err *er
     return 0;
 }
 
-/* --- serving ------------------------------------------------------------------------------ */
-
-static int tell_address(const struct session *s)
+static int print_address(const struct session *s)
 {
     autofree char *line = mem_printf("%s\n", serve_url(s->serve));
     int code = cli_print(line, strlen(line));
     return code == EXIT_OK && fflush(stdout) != 0 ? EXIT_ENV : code;
 }
 
-static int serve(const struct serve_opts *opts, const struct lookup *look, const char *run)
+static int serve_runs(const struct serve_opts *opts, const struct lookup *look, const char *run)
 {
     own_cleanup(session_close) struct session s;
     struct err err = {0};
@@ -110,11 +106,11 @@ static int serve(const struct serve_opts *opts, const struct lookup *look, const
     session_init(&s);
     if (serve_open(&s.serve, s.loop, &options, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    int code = tell_address(&s);
+    int code = print_address(&s);
     if (code != EXIT_OK)
         return code;
     if (opts->open && open_browser(&s, look->state_dir, &err))
-        (void)cli_fail(EXIT_ENV, "no browser could be opened: %s", err.msg);
+        (void)cli_fail(EXIT_ENV, "cannot open a browser: %s", err.msg);
     return loop_run(s.loop, &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 
@@ -128,22 +124,23 @@ static int run_serve(const void *options, int argc, char **argv)
     int code = lookup_open(&look);
     if (code == EXIT_OK)
         code = lookup_run(&look, argc ? argv[0] : NULL, &r);
-    return code == EXIT_OK ? serve(opts, &look, argc ? r.row.id : NULL) : code;
+    return code == EXIT_OK ? serve_runs(opts, &look, argc ? r.row.id : NULL) : code;
 }
 
 static const struct opt opts_table[] = {
     {"port", 0, OPT_COUNT, offsetof(struct serve_opts, port), "N", NULL,
-     "Listen on this port; without it the one of the last time, or any that is free"},
+     "Listen on this port (default: the last port, or any free one)"},
     {"open", 0, OPT_FLAG, offsetof(struct serve_opts, open), NULL, NULL,
      "Open the page in a browser"},
     {"read-only", 0, OPT_FLAG, offsetof(struct serve_opts, read_only), NULL, NULL,
-     "Refuse whatever could change something"},
+     "Refuse every request that could change something"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "RUN",
-     .help = "Shown at first: its id, the beginning of it, or 'last'; without it the newest one",
+     .help =
+         "The run to show first: its id, the beginning of its id, or 'last' (default: the newest)",
      .optional = true},
     {0},
 };
@@ -152,23 +149,21 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_serve = {
     .name = "serve",
-    .summary = "Show runs on a page in the browser, as they go on",
+    .summary = "Show runs live on a page in the browser",
     .about =
-        "Serves one page, on this machine alone (127.0.0.1), until Ctrl-C: the tasks of a run, "
-        "their graph, when each of them ran, what agents print, what they changed, what that "
-        "cost, which tasks changed the same files, and earlier runs, two of which can be compared. "
-        "It needs no network.\n\n"
-        "A run that is going on can be steered there: a task is stopped or skipped, the run is "
-        "paused and continued, and has more or fewer agents at work. --read-only refuses that.\n\n"
-        "The address that is printed holds a random token: who has it can see all that is shown, "
-        "and steer. "
-        "It is kept for a day in the repository's own folder, readable by you alone, so that a "
-        "page that is open goes on when the server was started again; on another port there is a "
-        "new one. From another machine, "
-        "forward the port: 'ssh -L 8000:127.0.0.1:PORT HOST', and open the address with 8000 for "
-        "PORT.",
-    .examples = "anabranch serve --open\tThe newest run, in the browser\n"
-                "anabranch serve --port 8000 20260301\tAnother one, on this port\n",
+        "Serves one page, only on this machine (127.0.0.1), until Ctrl-C: the tasks of a run, "
+        "their graph and timeline, the agents' output, the changes and their cost, the tasks "
+        "that changed the same files, and earlier runs, two of which you can compare. It needs "
+        "no network.\n\n"
+        "You can steer a live run there: stop or skip a task, pause and continue the run, and "
+        "change the number of agents. --read-only refuses that.\n\n"
+        "The printed address holds a random token: everyone who has it can see everything that "
+        "is shown, and steer the run. The token is kept for a day in the repository's own "
+        "folder, readable by you alone, so that an open page continues after you start the "
+        "server again; another port gets a new token. From another machine, forward the port: "
+        "'ssh -L 8000:127.0.0.1:PORT HOST', and open the address with 8000 for PORT.",
+    .examples = "anabranch serve --open\tOpen the newest run in the browser\n"
+                "anabranch serve --port 8000 20260301\tShow another run, on this port\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct serve_opts),

@@ -11,15 +11,15 @@ struct shell_opts {
     const char *run;
 };
 
-/* Whoever works there has nothing of the run's in the environment: it is a person's, and is not
- * ended with the task. */
-static int become(char **argv)
+/* We set none of the run's variables: the shell belongs to the user, and must not end with the
+ * task. */
+static int exec_command(char **argv)
 {
     (void)execvp(argv[0], argv);
-    return cli_fail(EXIT_ENV, "'%s' could not be run: %s", argv[0], strerror(errno));
+    return cli_fail(EXIT_ENV, "cannot run '%s': %s", argv[0], strerror(errno));
 }
 
-static int enter(const struct lookup *look, const struct report_task *t)
+static int enter_task_workspace(const struct lookup *look, const struct report_task *t)
 {
     const char *path = t->row.workspace, *id = t->row.id;
     if (path && look->repo.root && enter_workspace(path, look->repo.common) != EXIT_OK)
@@ -28,11 +28,10 @@ static int enter(const struct lookup *look, const struct report_task *t)
         return EXIT_OK;
     if (path && errno != ENOENT)
         return cli_fail(EXIT_ENV, "'%s': %s", path, strerror(errno));
-    return cli_fail(
-        EXIT_USAGE,
-        "task '%s' has no workspace now; 'anabranch diff %s' shows what it changed, and "
-        "'anabranch salvage' what was saved of it",
-        id, id);
+    return cli_fail(EXIT_USAGE,
+                    "task '%s' has no workspace now; 'anabranch diff %s' shows its changes, and "
+                    "'anabranch salvage' shows its saved work",
+                    id, id);
 }
 
 static int run_shell(const void *options, int argc, char **argv)
@@ -49,20 +48,20 @@ static int run_shell(const void *options, int argc, char **argv)
     if (code == EXIT_OK)
         code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK)
-        code = enter(&look, t);
-    return code == EXIT_OK ? become(argc > 1 ? argv + 1 : shell) : code;
+        code = enter_task_workspace(&look, t);
+    return code == EXIT_OK ? exec_command(argc > 1 ? argv + 1 : shell) : code;
 }
 
 static const struct opt opts_table[] = {
     {"run", 0, OPT_STRING, offsetof(struct shell_opts, run), "RUN", NULL,
-     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+     "The run's id, the beginning of its id, or 'last' (default: last)"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "TASK", .help = "The task's id"},
     {.name = "COMMAND",
-     .help = "What to run there, with its arguments behind '--'; otherwise $SHELL",
+     .help = "The command to run, with its arguments after '--' (default: $SHELL)",
      .optional = true,
      .repeatable = true},
     {0},
@@ -74,11 +73,11 @@ const struct command cmd_shell = {
     .name = "shell",
     .summary = "Open a shell in a task's workspace",
     .about =
-        "A task has a workspace while its agent works, while it waits for a limit, and when it "
-        "was left for a person: in conflict, or kept with --keep. What is changed in one whose "
-        "agent is at work is the agent's to commit. The exit code is that of the shell, or of "
+        "A task has a workspace while its agent works, while it waits for a limit, and if it "
+        "was left for a person: in conflict, or kept with --keep. If you change files while the "
+        "agent works, the agent's commit includes them. The exit code is that of the shell or "
         "the command.",
-    .examples = "anabranch shell auth\tLook around where the task auth is done\n"
+    .examples = "anabranch shell auth\tOpen a shell in the workspace of the task auth\n"
                 "anabranch shell auth -- git status\tRun a command there\n",
     .args = args,
     .opts = opts_table,

@@ -40,7 +40,7 @@ static void add_head(const struct report *r, struct buf *out)
     buf_addch(out, '\n');
 }
 
-static size_t parked_in(const struct report *r, int64_t lane)
+static size_t count_parked(const struct report *r, int64_t lane)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++)
@@ -48,7 +48,7 @@ static size_t parked_in(const struct report *r, int64_t lane)
     return n;
 }
 
-/* What waits for a limit, of this run or until someone goes on with it. */
+/* Appends the usage limits that tasks wait for, also if the run must be resumed for that. */
 static void add_limits(const struct report *r, struct buf *out)
 {
     int64_t now = clock_wall();
@@ -56,7 +56,7 @@ static void add_limits(const struct report *r, struct buf *out)
         const struct limit_shown *limit = &r->limits.list.v[i];
         if (limit->until <= now)
             continue;
-        limit_text(limit, parked_in(r, limit->lane), now, out);
+        limit_text(limit, count_parked(r, limit->lane), now, out);
         buf_addch(out, '\n');
     }
 }
@@ -74,11 +74,9 @@ static void put_limits(const struct report *r, struct arena *a, struct node *map
         timestamp_format(&until, limit->until);
         node_put_string(a, entry, "engine", limit->engine);
         node_put_string(a, entry, "until", until.s);
-        node_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));
+        node_put_int(a, entry, "parked", (int64_t)count_parked(r, limit->lane));
     }
 }
-
-/* --- what there is ------------------------------------------------------------------------ */
 
 struct status {
     struct lookup look;
@@ -109,7 +107,7 @@ static int has_run(struct status *s, bool *ret_yes)
     return rc ? cli_fail_by(&err) : EXIT_OK;
 }
 
-static int lookup_at_threads(struct status *s)
+static int load_threads(struct status *s)
 {
     struct err err = {0};
     if (!s->look.repo.root)
@@ -124,20 +122,20 @@ static int lookup_at_threads(struct status *s)
                : EXIT_OK;
 }
 
-static int find_kept(struct status *s)
+static int find_kept_refs(struct status *s)
 {
     struct err err = {0};
     return report_find_kept(&s->run, s->look.repo.common, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
 
-/* Who names a run wants to see that alone. */
+/* With a run's name we show only the run, without threads. */
 static int status_open(struct status *s, const char *word)
 {
     bool ran;
     *s = (struct status){0};
     int code = lookup_find(&s->look);
     if (code == EXIT_OK && !word)
-        code = lookup_at_threads(s);
+        code = load_threads(s);
     if (code == EXIT_OK)
         code = has_run(s, &ran);
     if (code != EXIT_OK)
@@ -147,10 +145,8 @@ static int status_open(struct status *s, const char *word)
     if (!ran)
         return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
     code = lookup_run(&s->look, word, &s->run);
-    return code == EXIT_OK ? find_kept(s) : code;
+    return code == EXIT_OK ? find_kept_refs(s) : code;
 }
-
-/* --- showing it --------------------------------------------------------------------------- */
 
 static void add_text(const struct status *s, struct buf *out)
 {
@@ -160,10 +156,10 @@ static void add_text(const struct status *s, struct buf *out)
         summary(&s->run, false, out);
         summary_kept(&s->run, out);
     }
-    bool some = s->looks.n || s->threads.damaged.n;
-    if (s->run.row.id && some)
+    bool has_threads = s->looks.n || s->threads.damaged.n;
+    if (s->run.row.id && has_threads)
         buf_addch(out, '\n');
-    if (some)
+    if (has_threads)
         thread_text(&s->looks, &s->threads, out);
 }
 
@@ -184,7 +180,7 @@ static void add_json(const struct status *s, bool line, struct buf *out)
     arena_done(&a);
 }
 
-static int take_look(const struct status_opts *opts, const char *word, struct buf *out)
+static int add_status(const struct status_opts *opts, const char *word, struct buf *out)
 {
     autostatus struct status s;
     int code = status_open(&s, word);
@@ -197,14 +193,12 @@ static int take_look(const struct status_opts *opts, const char *word, struct bu
     return EXIT_OK;
 }
 
-/* --- again and again ---------------------------------------------------------------------- */
-
-/* On a terminal in place, elsewhere what is new. */
-static int show(struct redraw *r, struct buf *last, const struct buf *now, bool draws)
+/* Redraws in place on a terminal; elsewhere prints the new lines. */
+static int print_changes(struct redraw *r, struct buf *last, const struct buf *now, bool draw)
 {
     autobuf struct buf out = BUF_INIT;
     struct term_size size = term_size(STDOUT_FILENO);
-    if (draws)
+    if (draw)
         redraw_paint(r, now->s, size.columns ? size.columns : DEFAULT_COLUMNS,
                      size.rows ? size.rows : DEFAULT_ROWS, &out);
     else
@@ -214,20 +208,20 @@ static int show(struct redraw *r, struct buf *last, const struct buf *now, bool 
     return out.len ? cli_print(out.s, out.len) : EXIT_OK;
 }
 
-/* Until a signal ends it, or nobody reads any more. Where a look is much work, it is not most of
- * what the machine does. */
-static int watch(const struct status_opts *opts, const char *word)
+/* Runs until a signal ends it or the reader leaves. If collecting the status takes long, we pause
+ * longer, so that it does not keep the machine busy. */
+static int watch_status(const struct status_opts *opts, const char *word)
 {
     autoredraw struct redraw r = REDRAW_INIT;
     autobuf struct buf last = BUF_INIT;
-    bool draws = !opts->json && run_view_can_draw(stdout);
+    bool draw = !opts->json && run_view_can_draw(stdout);
     for (int code = EXIT_OK;;) {
         autobuf struct buf now = BUF_INIT;
         int64_t start = clock_mono();
-        code = take_look(opts, word, &now);
+        code = add_status(opts, word, &now);
         int64_t pause = 2 * (clock_mono() - start);
         if (code == EXIT_OK)
-            code = show(&r, &last, &now, draws);
+            code = print_changes(&r, &last, &now, draw);
         if (code == EXIT_OK && fflush(stdout) != 0)
             code = EXIT_ENV;
         if (code != EXIT_OK)
@@ -243,22 +237,22 @@ static int run_status(const void *options, int argc, char **argv)
     const char *word = argc ? argv[0] : NULL;
     autobuf struct buf out = BUF_INIT;
     if (opts->watch)
-        return watch(opts, word);
-    int code = take_look(opts, word, &out);
+        return watch_status(opts, word);
+    int code = add_status(opts, word, &out);
     return code == EXIT_OK ? cli_print(out.s, out.len) : code;
 }
 
 static const struct opt opts_table[] = {
     {"json", 0, OPT_FLAG, offsetof(struct status_opts, json), NULL, NULL,
-     "Print it as JSON, as a report has it"},
+     "Print the status as JSON, in the format of a report"},
     {"watch", 'w', OPT_FLAG, offsetof(struct status_opts, watch), NULL, NULL,
-     "Show it again whenever it has changed, until Ctrl-C"},
+     "Show every change, until Ctrl-C"},
     {0},
 };
 
 static const struct arg args[] = {
     {.name = "RUN",
-     .help = "Its id, the beginning of it, or 'last'; without it the newest one",
+     .help = "Its id, the beginning of its id, or 'last' (default: the newest run)",
      .optional = true},
     {0},
 };
@@ -267,19 +261,19 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_status = {
     .name = "status",
-    .summary = "Show how a run and threads stand, or how a run ended",
-    .about = "Shows each task of a run with its state, commit, duration and attempts, and why it "
-             "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
-             "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
-             "ahead and behind of its base, what is not committed, whether it would merge with "
-             "the base and with the other threads now, whether it keeps to its paths, and its "
-             "pull request as 'converge' knows it. What is wrong with a thread is cli_fail_by "
-             "below, with what "
-             "to do: that its file is damaged, that it was moved, that its hooks are off. The "
-             "network is not used.",
-    .examples = "anabranch status\tThe newest run, also while it goes on\n"
-                "anabranch status --watch\tThe same, and what changes from now on\n"
-                "anabranch status --json last | jq .totals\tThe same for programs\n",
+    .summary = "Show the state of a run and of threads",
+    .about =
+        "Shows each task of a run with its state, commit, duration and attempts, and the reason "
+        "if it failed. If a run's process is gone and the run has not ended, the run is shown "
+        "as interrupted.\n\n"
+        "Without RUN it also shows each thread that 'fanout' made: the commits that it is ahead "
+        "of and behind its base, uncommitted changes, whether it would merge with the base and "
+        "with the other threads now, whether it keeps to its paths, and its pull request as "
+        "'converge' knows it. Problems of a thread follow below it, with the solution: its file "
+        "is damaged, it was moved, its hooks are off. The command does not use the network.",
+    .examples = "anabranch status\tShow the newest run, live or ended\n"
+                "anabranch status --watch\tShow it, and every change from now on\n"
+                "anabranch status --json last | jq .totals\tPrint it for programs\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct status_opts),

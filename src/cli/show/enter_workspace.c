@@ -6,7 +6,8 @@
 
 #include <fcntl.h>
 
-/* What is below the workspace stays as it is as long as what we become, or its children, live. */
+/* We let the next program inherit the locks, so that the layers below the workspace stay unchanged
+ * while it or its children live. */
 int enter_workspace(const char *workspace, const char *common)
 {
     struct layers_hold hold;

@@ -14,7 +14,7 @@ struct cleanup_opts {
     bool unstarted, dry_run, json;
 };
 
-static const char *branch_of(const struct cleanup_item *item)
+static const char *get_branch_name(const struct cleanup_item *item)
 {
     return item->thread->branch ? item->thread->branch + strlen("refs/heads/") : NULL;
 }
@@ -25,7 +25,7 @@ static void add_json(const struct removals *r, const struct cleanup_item *item, 
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "action", removal_word(r, item->action));
     node_put_string(&a, map, "thread", item->thread->id);
-    node_put_string(&a, map, "branch", branch_of(item));
+    node_put_string(&a, map, "branch", get_branch_name(item));
     node_put_string(&a, map, "path", item->thread->path);
     node_put_string(&a, map, "reason", cleanup_words[item->reason]);
     node_put_string(&a, map, "why", item->why);
@@ -44,15 +44,15 @@ static void add_line(const struct removals *r, const struct cleanup_item *item, 
     buf_addf(out, "thread-%s: ", item->thread->id);
     text_add_harmless(out, item->why);
     if (item->salvage)
-        buf_addf(out, "; commits that it had left behind are saved as %s", item->salvage);
+        buf_addf(out, "; its leftover commits are saved as %s", item->salvage);
     for (size_t i = 0; item->dropped && i < item->dropped->n; i++) {
-        buf_addstr(out, i ? ", " : "; ignored files go with it: ");
+        buf_addstr(out, i ? ", " : "; ignored files are removed too: ");
         text_add_harmless(out, item->dropped->v[i]);
     }
     buf_addch(out, '\n');
 }
 
-static void tell(void *ctx, const struct cleanup_item *item)
+static void print_item(void *ctx, const struct cleanup_item *item)
 {
     struct removals *r = ctx;
     autobuf struct buf out = BUF_INIT;
@@ -63,7 +63,7 @@ static void tell(void *ctx, const struct cleanup_item *item)
     removal_tell(r, item->action, &out);
 }
 
-static void warn(void *ctx, const char *message)
+static void print_warning(void *ctx, const char *message)
 {
     (void)ctx;
     (void)cli_fail(EXIT_OK, "%s", message);
@@ -85,25 +85,25 @@ static int run_cleanup(const void *options, int argc, char **argv)
                                    .only = given->only,
                                    .dry_run = given->dry_run,
                                    .unstarted = given->unstarted,
-                                   .tell = tell,
-                                   .warn = warn,
+                                   .tell = print_item,
+                                   .warn = print_warning,
                                    .waiting = cli_waiting,
                                    .ctx = &r};
     if (rc == 0)
         rc = cleanup(&opts, &err);
     git_close(&repo);
     if (interrupt_signal())
-        return cli_stopped("call it again: it goes on with what there is");
+        return cli_stopped("call it again to continue");
     return rc ? cli_fail_by(&err) : removals_end(&r, "There are no threads.\n");
 }
 
 static const struct opt opts_table[] = {
     {"only", 0, OPT_STRING, offsetof(struct cleanup_opts, only), "THREAD,...", NULL,
-     "Look at these threads alone"},
+     "Only these threads"},
     {"unstarted", 0, OPT_FLAG, offsetof(struct cleanup_opts, unstarted), NULL, NULL,
-     "Take away threads without a commit of their own as well, if all in them is clean"},
+     "Also remove clean threads without a commit of their own"},
     {"dry-run", 'n', OPT_FLAG, offsetof(struct cleanup_opts, dry_run), NULL, NULL,
-     "Only say what would be done"},
+     "Only print what would be done"},
     {"json", 0, OPT_FLAG, offsetof(struct cleanup_opts, json), NULL, NULL,
      "Print one thread per line, as JSON"},
     {0},
@@ -113,24 +113,24 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_SIGINT, EXIT_S
 
 const struct command cmd_cleanup = {
     .name = "cleanup",
-    .summary = "Take threads away whose work has been merged",
+    .summary = "Remove threads whose work has been merged",
     .about =
-        "Removes worktree and branch of each thread whose commits are in the branch that they "
-        "are for, here or, after a git fetch, upstream: merged, rebased or squashed, or because "
-        "all that they change is there already. Where gh is there it is asked as well about the "
-        "pull request of a branch that was pushed, unless the git setting anabranch.forge names "
-        "another program, which is not asked.\n\n"
-        "Kept, with the reason, is a thread with anything that is not committed, with commits "
-        "that are nowhere else, or, unless --unstarted is given, without a commit of its own, one "
-        "in which a process is at "
-        "work, and one that is locked. So is one with a submodule, clone or worktree inside that "
-        "holds such things, ignored or not. One whose own file is damaged stays as well, and the "
-        "exit code says so. Commits that were left behind in a worktree are saved "
-        "first ('anabranch salvage'). With the last thread everything goes that was made in the "
-        "repository for threads.",
-    .examples = "anabranch cleanup --dry-run\tWhich threads would go, which stay, and why\n"
-                "anabranch cleanup --unstarted --only api\tOne that nobody has begun\n"
-                "anabranch cleanup --only api\tOne of them\n",
+        "Removes the worktree and branch of each thread whose commits are in its target branch, "
+        "here or, after a git fetch, upstream: merged, rebased or squashed, or because all of "
+        "its changes are there already. If gh is installed, the command also asks it about the "
+        "pull request of a pushed branch, unless the git setting anabranch.forge names another "
+        "program, which it does not ask.\n\n"
+        "It keeps a thread, and prints the reason, if the thread has uncommitted changes, "
+        "commits that are nowhere else, or (without --unstarted) no commit of its own; if a "
+        "process works in it, or if it is locked; and if a submodule, clone or worktree inside, "
+        "ignored or not, holds such things. A thread whose file is damaged also stays, and the "
+        "exit code says so. Commits that a worktree would leave behind are saved first "
+        "('anabranch salvage'). With the last thread, the command also removes everything that "
+        "fanout made in the repository.",
+    .examples =
+        "anabranch cleanup --dry-run\tPrint which threads would be removed, and why\n"
+        "anabranch cleanup --unstarted --only api\tRemove a thread that nobody has started\n"
+        "anabranch cleanup --only api\tRemove only this thread\n",
     .opts = opts_table,
     .options_size = sizeof(struct cleanup_opts),
     .exits = exits,

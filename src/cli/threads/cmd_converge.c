@@ -14,8 +14,6 @@ struct converge_opts {
     const char *only, *remote, *upstream, *base;
 };
 
-/* --- as text ------------------------------------------------------------------------------ */
-
 static const char *const words[] = {
     [CONVERGE_PENDING] = "",
     [CONVERGE_NOTHING] = "has no commits of its own",
@@ -38,7 +36,7 @@ static void add_line(struct buf *out, const struct converge_result *r, const cha
     buf_addch(out, '\n');
 }
 
-/* What is wrong goes to standard error, so that what is printed for a shell can be given to one. */
+/* Errors go to standard error, so that a shell can execute the printed commands. */
 static void add_result(const struct converge_result *r, struct buf *out, struct buf *errors)
 {
     if (r->warning)
@@ -76,12 +74,10 @@ static int print_text(const struct converge *c)
         nothing = nothing && c->results.v[i].end == CONVERGE_NOTHING;
     }
     if (nothing)
-        buf_addstr(&errors, "no thread has commits of its own: there is nothing to converge\n");
+        buf_addstr(&errors, "no thread has commits of its own: nothing to converge\n");
     (void)fwrite(errors.s, 1, errors.len, stderr);
     return cli_print(out.s, out.len);
 }
-
-/* --- as JSON ------------------------------------------------------------------------------ */
 
 static void put_text(struct arena *a, struct node *map, const char *key, const char *s)
 {
@@ -137,9 +133,7 @@ static int print_json(const struct converge *c)
     return cli_print(out.s, out.len);
 }
 
-/* --- doing it ----------------------------------------------------------------------------- */
-
-static enum exit_code judge(const struct converge *c)
+static enum exit_code get_exit_code(const struct converge *c)
 {
     enum exit_code code = EXIT_OK;
     for (size_t i = 0; i < c->threads.damaged.n; i++) {
@@ -156,7 +150,7 @@ static enum exit_code judge(const struct converge *c)
     return code;
 }
 
-static int run_in(const struct git_repo *repo, const struct converge_options *how, bool json)
+static int converge_repo(const struct git_repo *repo, const struct converge_options *how, bool json)
 {
     autoconverge struct converge c;
     struct err err = {0};
@@ -168,11 +162,11 @@ static int run_in(const struct git_repo *repo, const struct converge_options *ho
         return cli_fail_by(&err);
     int code = json ? print_json(&c) : print_text(&c);
     if (interrupt_signal())
-        return cli_stopped("call it again: it goes on with what there is");
-    return code == EXIT_OK ? (int)judge(&c) : code;
+        return cli_stopped("call it again to continue");
+    return code == EXIT_OK ? (int)get_exit_code(&c) : code;
 }
 
-static void split(const char *list, struct strv *out)
+static void split_ids(const char *list, struct strv *out)
 {
     autofree char *copy = mem_str(list);
     for (char *next = copy, *id; (id = strsep(&next, ","));) {
@@ -204,10 +198,10 @@ static int run_converge(const void *options, int argc, char **argv)
     if (opts->upstream && opts->into_base)
         return cli_usage(&cmd_converge, "--upstream and --into-base do not go together");
     if (opts->only)
-        split(opts->only, &only);
+        split_ids(opts->only, &only);
     if (git_open(&repo, ".", &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    int code = repo.root ? run_in(&repo, &how, opts->json)
+    int code = repo.root ? converge_repo(&repo, &how, opts->json)
                          : cli_fail(EXIT_ENV, "this is not a git repository");
     git_close(&repo);
     return code;
@@ -219,17 +213,17 @@ static const struct opt opts_table[] = {
     {"into-base", 0, OPT_FLAG, offsetof(struct converge_opts, into_base), NULL, NULL,
      "Merge into the base branch here, without a remote or a forge; nothing is verified"},
     {"draft", 0, OPT_FLAG, offsetof(struct converge_opts, draft), NULL, NULL,
-     "New pull requests are drafts"},
+     "Make new pull requests as drafts"},
     {"commit", 0, OPT_FLAG, offsetof(struct converge_opts, commit), NULL, NULL,
-     "Commit what is not committed first"},
+     "First commit all uncommitted changes"},
     {"only", 0, OPT_STRING, offsetof(struct converge_opts, only), "THREAD,...", NULL,
      "Only these threads"},
     {"remote", 0, OPT_STRING, offsetof(struct converge_opts, remote), "REMOTE", NULL,
      "Push to this remote (origin)"},
     {"upstream", 0, OPT_STRING, offsetof(struct converge_opts, upstream), "REMOTE", NULL,
-     "Make the pull requests in the repository of this remote, from the fork that is pushed to"},
+     "Make the pull requests in the repository of this remote, from the fork"},
     {"base", 0, OPT_STRING, offsetof(struct converge_opts, base), "BRANCH", NULL,
-     "Into this branch, instead of the one that the threads were made from"},
+     "The target branch (default: the branch that the threads were made from)"},
     {"json", 0, OPT_FLAG, offsetof(struct converge_opts, json), NULL, NULL,
      "Print the results as JSON"},
     {0},
@@ -240,35 +234,32 @@ static const enum exit_code exits[] = {EXIT_TASK,   EXIT_USAGE,   EXIT_ENV, EXIT
 
 const struct command cmd_converge = {
     .name = "converge",
-    .summary = "Make a pull request of each thread, in the order in which they are to be merged",
+    .summary = "Make a pull request for each thread, in merge order",
     .about =
-        "Pushes the branch of each thread that has commits of its own, never by force, and makes "
-        "a pull request of it, with 'gh': goal, paths, order, whether the thread kept to its "
-        "paths, "
-        "and which threads it follows. Where the branch has an open pull request, that is brought "
-        "up to date, so that calling it again is fine.\n\n"
-        "A thread with work that is not committed is refused, with a list of it, and so is one "
-        "that changed what it does not own where its plan says 'enforce: block'; elsewhere that is "
-        "told, here and in the pull request. One that is to be merged after a thread that --only "
-        "leaves "
-        "out and that is not merged yet is told as well, and --into-base refuses it where it "
-        "depends "
-        "on that one. What goes wrong with one thread does not stop the "
-        "others. SIGINT, SIGTERM and SIGHUP end the program that is being waited for, and what was "
-        "done by then is told.\n\n"
-        "Pull requests are made where gh makes them: in the repository that is pushed to, or the "
-        "one that 'gh repo set-default' names. Where the remote that is pushed to is a fork, "
-        "--upstream names the remote whose repository is to get them; gh is then told both.\n\n"
-        "The git setting anabranch.forge names another program than 'gh': 'glab', 'tea', or a "
-        "command whose words {branch}, {base}, {title}, {body} and {body-file} are replaced; "
-        "anabranch.forgeUpdate is the command for a pull request that is there, {pull}. 'tea' is "
-        "called outside of the repository, with the repository of the remote and with its login "
-        "for the remote's host, or with the one that anabranch.forgeLogin names.",
+        "Pushes the branch of each thread that has commits of its own, never by force, and "
+        "makes a pull request for it with 'gh': goal, paths, order, whether the thread kept to "
+        "its paths, and the threads that it follows. If the branch has an open pull request, "
+        "the command updates it, so you can call it again.\n\n"
+        "It refuses a thread with uncommitted work, and lists the files. If a thread changed "
+        "paths that it does not own, the command refuses it if the plan says 'enforce: block'; "
+        "otherwise it reports that, here and in the pull request. It also warns if a thread "
+        "follows another thread that --only leaves out and that is not merged yet; --into-base "
+        "refuses such a thread if it depends on the other. A problem with one thread does not "
+        "stop the others. SIGINT, SIGTERM and SIGHUP end the external program that is running, "
+        "and the command prints what was done until then.\n\n"
+        "gh makes the pull requests in the repository that is pushed to, or in the one that 'gh "
+        "repo set-default' names. If the remote that is pushed to is a fork, --upstream names "
+        "the remote whose repository receives them; gh then gets both.\n\n"
+        "The git setting anabranch.forge names another program instead of 'gh': 'glab', 'tea', "
+        "or a command whose words {branch}, {base}, {title}, {body} and {body-file} are "
+        "replaced; anabranch.forgeUpdate is the command for an existing pull request, {pull}. "
+        "'tea' runs outside of the repository, with the repository of the remote and with its "
+        "login for the remote's host, or with the login that anabranch.forgeLogin names.",
     .examples = "anabranch converge\tPush, and make or update the pull requests\n"
-                "anabranch converge --no-push | sh\tThe same by a shell\n"
+                "anabranch converge --no-push | sh\tDo the same in a shell\n"
                 "anabranch converge --upstream upstream\tFrom the fork 'origin' to the remote "
                 "'upstream'\n"
-                "anabranch converge --into-base --only 1,2\tMerge two of them here\n",
+                "anabranch converge --into-base --only 1,2\tMerge two threads here\n",
     .opts = opts_table,
     .options_size = sizeof(struct converge_opts),
     .exits = exits,

@@ -18,9 +18,7 @@ struct fanout_opts {
     int tmux;
 };
 
-/* --- as text ------------------------------------------------------------------------------ */
-
-/* What is no command is a comment, so that all of it can be given to a shell. */
+/* We print everything except commands as comments, so that a shell can execute the output. */
 static void add_comment(struct buf *out, const struct thread *t, const char *state)
 {
     buf_addf(out, "# thread-%s: ", t->id);
@@ -31,7 +29,7 @@ static void add_comment(struct buf *out, const struct thread *t, const char *sta
 static void add_threads(struct buf *out, const struct fanout *f, const struct fanout_opts *opts)
 {
     for (size_t i = 0; i < f->known.n; i++)
-        add_comment(out, threads_find(&f->there, f->known.v[i]), "is there already");
+        add_comment(out, threads_find(&f->there, f->known.v[i]), "exists already");
     for (size_t i = 0; i < f->fresh.n; i++) {
         add_comment(out, &f->fresh.v[i], opts->dry_run ? "would be made" : "new");
         if (opts->tmux == TMUX_NONE) {
@@ -54,8 +52,6 @@ static void add_text(struct buf *out, const struct fanout *f, const struct fanou
     if (show)
         buf_addf(out, "%s\n", show);
 }
-
-/* --- as JSON ------------------------------------------------------------------------------ */
 
 static void put_paths(struct arena *a, struct node *map, const char *key, const struct strv *paths)
 {
@@ -104,9 +100,7 @@ static void add_json(struct buf *out, const struct fanout *f)
     arena_done(&a);
 }
 
-/* --- doing it ----------------------------------------------------------------------------- */
-
-static int refuse(const struct fanout *f, const struct err *err)
+static int fail_fanout(const struct fanout *f, const struct err *err)
 {
     enum exit_code code = f->signal == SIGINT      ? EXIT_SIGINT
                           : f->signal              ? EXIT_SIGTERM
@@ -115,8 +109,8 @@ static int refuse(const struct fanout *f, const struct err *err)
     return cli_fail(code, "%s", err->msg);
 }
 
-/* The threads are there, also where tmux fails: they are told before that is. */
-static int tell(const struct fanout *f, const struct fanout_opts *opts)
+/* If tmux fails, the threads still exist, so we print them before the error. */
+static int print_threads(const struct fanout *f, const struct fanout_opts *opts)
 {
     autobuf struct buf out = BUF_INIT;
     autofree char *show = NULL;
@@ -131,15 +125,15 @@ static int tell(const struct fanout *f, const struct fanout_opts *opts)
     return started ? cli_fail(EXIT_ENV, "%s", err.msg) : code;
 }
 
-static int go(const struct plan_file *pf, const struct fanout_opts *opts,
-              const struct fanout_options *how)
+static int make_threads(const struct plan_file *pf, const struct fanout_opts *opts,
+                        const struct fanout_options *how)
 {
     autofanout struct fanout f;
     struct err err = {0};
     if (fanout_open(&f, pf, how, &err) || (opts->tmux == TMUX_START && tmux_check(&err)) ||
         (!opts->dry_run && fanout_make(&f, &err)))
-        return refuse(&f, &err);
-    return tell(&f, opts);
+        return fail_fanout(&f, &err);
+    return print_threads(&f, opts);
 }
 
 static int run_fanout(const void *options, int argc, char **argv)
@@ -164,24 +158,24 @@ static int run_fanout(const void *options, int argc, char **argv)
     if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))
         return EXIT_USAGE;
     how.wanted = opts->only ? wanted : NULL;
-    return go(&pf, opts, &how);
+    return make_threads(&pf, opts, &how);
 }
 
 static const char *const tmux_words[] = {"none", "print", "start", NULL};
 
 static const struct opt opts_table[] = {
     {"only", 0, OPT_STRING, offsetof(struct fanout_opts, only), "THREAD,...", NULL,
-     "Make these threads alone"},
+     "Only these threads"},
     {"engine", 0, OPT_STRING, offsetof(struct fanout_opts, engine), "NAME", NULL,
      "Use this engine for every thread"},
     {"allow-dirty", 0, OPT_FLAG, offsetof(struct fanout_opts, allow_dirty), NULL, NULL,
-     "Go on although tracked files have changes that are not committed"},
+     "Make threads even if tracked files have uncommitted changes"},
     {"tmux", 0, OPT_OPTIONAL_CHOICE, offsetof(struct fanout_opts, tmux), "HOW", tmux_words,
      "Print the commands of a tmux session with a window for each thread, or start it"},
     {"json", 0, OPT_FLAG, offsetof(struct fanout_opts, json), NULL, NULL,
      "Print the threads as JSON"},
     {"dry-run", 0, OPT_FLAG, offsetof(struct fanout_opts, dry_run), NULL, NULL,
-     "Check everything and say what would be made; change nothing"},
+     "Check everything and print what would be made; change nothing"},
     PLAN_OPTS,
     {0},
 };
@@ -192,22 +186,24 @@ const struct command cmd_fanout = {
     .name = "fanout",
     .summary = "Make a branch and a worktree for each thread of a plan, to work in yourself",
     .about =
-        "For people who sit with their agents, one terminal each. Each thread (or task, whatever "
-        "the plan calls it) gets a branch parallel/BRANCH-thread-ID and a worktree "
+        "For people who work with their agents themselves, one terminal each. Each thread (or "
+        "task, as the plan calls it) gets a branch parallel/BRANCH-thread-ID and a worktree "
         "worktrees/thread-ID with a file THREAD_BRIEF.md: its goal, the paths that it owns and "
-        "those that it must not touch. All begin with the same commit. What is printed can be "
-        "given to a shell: a line for each thread that goes there and starts the agent.\n\n"
-        "All threads are made, or none: where one cannot be, or a signal comes, nothing is left. "
-        "Called again with the same plan it makes the threads that are new.\n\n"
-        "A tracked file with changes that are not committed is a reason not to begin, since no "
-        "thread would have them; files that git does not track are none. Neither worktrees nor "
-        "briefs show in git status, and nothing is written to files of the project or to "
-        "info/exclude. Files that git ignores are brought along and workspace.setup is run as in "
-        "anabranch run; its output is in the file anabranch.log in the worktree's git folder.",
-    .examples = "anabranch fanout plan.toml\tMake all threads, and print how to begin in each\n"
-                "anabranch fanout --only api,docs plan.toml\tTwo of them\n"
+        "those that it must not touch. All threads start from the same commit. A shell can "
+        "execute the output: one line for each thread, which enters its worktree and starts the "
+        "agent.\n\n"
+        "The command makes all threads or none: if one fails, or a signal comes, it removes the "
+        "others again. If you call it again with the same plan, it makes only the new threads.\n\n"
+        "If tracked files have uncommitted changes, the command refuses to start, because no "
+        "thread would have these changes; untracked files do not matter. Neither worktrees nor "
+        "briefs show in git status; the command writes nothing to files of the project or to "
+        "info/exclude. It includes ignored files and runs workspace.setup as anabranch run "
+        "does; the output is in the file anabranch.log in the worktree's git folder.",
+    .examples = "anabranch fanout plan.toml\tMake all threads, and print how to start each\n"
+                "anabranch fanout --only api,docs plan.toml\tMake two of the threads\n"
                 "anabranch fanout --tmux=start plan.toml\tOpen a shell in each, in a tmux session\n"
-                "anabranch fanout --json plan.toml | jq -r '.threads[].path'\tFor programs\n",
+                "anabranch fanout --json plan.toml | jq -r '.threads[].path'\tPrint their folders "
+                "for programs\n",
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct fanout_opts),

@@ -12,7 +12,7 @@ struct own_opts {
     bool staged, json;
 };
 
-/* JSON has no text but UTF-8. */
+/* JSON text must be UTF-8. */
 static void put_path(struct arena *a, struct node *map, const char *path)
 {
     autobuf struct buf shown = BUF_INIT;
@@ -28,8 +28,6 @@ static int print_json(const struct node *map)
     buf_addch(&out, '\n');
     return cli_print(out.s, out.len);
 }
-
-/* --- the verdict -------------------------------------------------------------------------- */
 
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
@@ -82,20 +80,20 @@ static int print_verdict(const struct thread *t, const struct own_verdict *v)
     size_t n = v->paths.n;
     add_outside(&out, v);
     if (v->outside)
-        buf_addf(&out,
-                 "%zu of %zu changed paths %s outside of what thread %s may change; take %s back, "
-                 "or ask: 'anabranch own request PATH'\n",
-                 v->outside, n, v->outside == 1 ? "is" : "are", t->id,
-                 v->outside == 1 ? "it" : "them");
+        buf_addf(
+            &out,
+            "%zu of %zu changed paths %s outside of the paths of thread %s; revert %s, or ask: "
+            "'anabranch own request PATH'\n",
+            v->outside, n, v->outside == 1 ? "is" : "are", t->id, v->outside == 1 ? "it" : "them");
     else if (n)
-        buf_addf(&out, "All is inside: %zu changed path%s of thread %s\n", n, n == 1 ? "" : "s",
+        buf_addf(&out, "All inside: %zu changed path%s of thread %s\n", n, n == 1 ? "" : "s",
                  t->id);
     else
-        buf_addf(&out, "Nothing was changed by thread %s\n", t->id);
+        buf_addf(&out, "Thread %s has changed nothing\n", t->id);
     return cli_print(out.s, out.len);
 }
 
-static int check(const struct own_opts *opts, const char *range)
+static int check_changes(const struct own_opts *opts, const char *range)
 {
     autohere struct current_thread here = {0};
     autoverdict struct own_verdict v = {0};
@@ -104,7 +102,7 @@ static int check(const struct own_opts *opts, const char *range)
     if (code != EXIT_OK)
         return code;
     if (current_thread_mend(&here, &err))
-        return own_told(&err);
+        return cli_fail_by(&err);
     struct own_question q = {
         .repo = &here.repo,
         .all = &here.all,
@@ -113,16 +111,14 @@ static int check(const struct own_opts *opts, const char *range)
                  : opts->staged ? OWN_STAGED
                                 : OWN_WORK_TREE,
         .range = range,
-        .index = getenv("GIT_INDEX_FILE"), /* git's, where a hook asks */
+        .index = getenv("GIT_INDEX_FILE"), /* git sets it for hooks */
     };
     if (own_check(&q, &v, &err))
-        return own_told(&err);
+        return cli_fail_by(&err);
     current_thread_warn(&here);
     code = (opts->json ? print_verdict_json : print_verdict)(here.thread, &v);
     return code == EXIT_OK && v.outside ? EXIT_TASK : code;
 }
-
-/* --- requests ----------------------------------------------------------------------------- */
 
 static const char *const answers[] = {
     [OWN_ANSWER_HAS] = "had",
@@ -161,11 +157,11 @@ static void add_refusal(struct buf *out, const struct own_decision *d)
         return;
     }
     buf_addf(out,
-             "not granted: thread %s has '%s'. The request is recorded; let that thread make the "
+             "not granted: thread %s owns '%s'. The request is recorded; let that thread make the "
              "change, in ",
              d->whose, claim.s);
     text_add_harmless(out, d->whose_tree);
-    buf_addstr(out, ", or ask again when it has landed and is cleaned up");
+    buf_addstr(out, ", or ask again after it was merged and cleaned up");
 }
 
 static void add_decision(struct buf *out, const struct own_decision *d)
@@ -173,7 +169,7 @@ static void add_decision(struct buf *out, const struct own_decision *d)
     text_add_harmless(out, *d->path ? d->path : ".");
     buf_addstr(out, ": ");
     if (d->answer == OWN_ANSWER_HAS)
-        buf_addstr(out, "is this thread's already: go ahead");
+        buf_addstr(out, "belongs to this thread already: go ahead");
     else if (d->answer == OWN_ANSWER_GRANTED)
         buf_addstr(out, "granted, no other thread claims it: go ahead");
     else
@@ -189,7 +185,7 @@ static int print_decisions(const struct own_decisions *ds)
     return cli_print(out.s, out.len);
 }
 
-static int request(const struct own_opts *opts, char **paths)
+static int request_paths(const struct own_opts *opts, char **paths)
 {
     autohere struct current_thread here = {0};
     autodecisions struct own_decisions ds = {0};
@@ -199,7 +195,7 @@ static int request(const struct own_opts *opts, char **paths)
         return code;
     if (own_request(&here.repo, here.thread->id, here.repo.prefix, (const char *const *)paths, &ds,
                     &err))
-        return own_told(&err);
+        return cli_fail_by(&err);
     code = (opts->json ? print_decisions_json : print_decisions)(&ds);
     for (size_t i = 0; i < ds.n && code == EXIT_OK; i++) {
         if (ds.v[i].answer > OWN_ANSWER_GRANTED)
@@ -208,35 +204,33 @@ static int request(const struct own_opts *opts, char **paths)
     return code;
 }
 
-/* --- the command -------------------------------------------------------------------------- */
-
 static int run_own(const void *options, int argc, char **argv)
 {
     const struct own_opts *opts = options;
     if (argc == 0)
-        return check(opts, NULL);
-    bool asks = strcmp(argv[0], "request") == 0;
+        return check_changes(opts, NULL);
+    bool is_request = strcmp(argv[0], "request") == 0;
     if (opts->staged)
         return cli_usage(&cmd_own, "--staged goes with neither a range nor 'request'");
-    if (!asks && argc > 1)
-        return cli_usage(&cmd_own, "'%s' is one argument too many", argv[1]);
-    if (asks && argc == 1)
-        return cli_usage(&cmd_own, "request: which path?");
-    return asks ? request(opts, argv + 1) : check(opts, argv[0]);
+    if (!is_request && argc > 1)
+        return cli_usage(&cmd_own, "unexpected argument '%s'", argv[1]);
+    if (is_request && argc == 1)
+        return cli_usage(&cmd_own, "'request' needs a path");
+    return is_request ? request_paths(opts, argv + 1) : check_changes(opts, argv[0]);
 }
 
 static const struct opt opts_table[] = {
     {"staged", 0, OPT_FLAG, offsetof(struct own_opts, staged), NULL, NULL,
-     "Look at what is in the index alone: what a commit would change"},
+     "Check only the index: the changes of the next commit"},
     {"json", 0, OPT_FLAG, offsetof(struct own_opts, json), NULL, NULL,
      "Print all changed paths, each with its verdict, as JSON"},
     {0},
 };
 
 static const struct arg args[] = {
-    {.name = "WHAT", .help = "A range of commits, FROM..TO; or the word request", .optional = true},
+    {.name = "WHAT", .help = "A range of commits, FROM..TO, or the word request", .optional = true},
     {.name = "PATH",
-     .help = "Behind request: a file, folder or glob that the thread would like to have",
+     .help = "After request: a file, folder or glob that the thread needs",
      .optional = true,
      .file = true,
      .repeatable = true},
@@ -247,21 +241,21 @@ static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_OK}
 
 const struct command cmd_own = {
     .name = "own",
-    .summary = "Say which changes are outside of what a thread owns; ask for a path",
-    .about =
-        "In the worktree of a thread that fanout has made: lists the paths that it has changed "
-        "since it left its base branch, committed or not, and that are forbidden to it, belong to "
-        "another thread, or are not owned. A thread that owns nothing in particular may change "
-        "what no other owns. What came from the base branch by a merge or rebase does not count, "
-        "nor do ignored files and THREAD_BRIEF.md.\n\n"
-        "request asks for paths, relative to the current folder. A path is granted at once if no "
-        "thread whose worktree is there claims it, and the plan does not forbid it to this one. "
-        "What was decided is recorded in either case.\n\n"
-        "The exit code is 1 where something is outside, or was not granted.",
-    .examples = "anabranch own\tAll changes of the thread\n"
-                "anabranch own --staged\tWhat the next commit would change\n"
-                "anabranch own main..HEAD\tThe commits alone\n"
-                "anabranch own request docs/api.md\tAsk for one more path\n",
+    .summary = "List changes outside of a thread's paths, or request a path",
+    .about = "Use it in the worktree of a thread that fanout made. It lists the paths that the "
+             "thread has changed since it left its base branch, committed or not, and that are "
+             "forbidden to it, belong to another thread, or are not owned. A thread that owns no "
+             "particular paths may change every path that no other thread owns. Changes that came "
+             "from the base branch by a merge or rebase do not count, nor do ignored files and "
+             "THREAD_BRIEF.md.\n\n"
+             "request asks for paths, relative to the current folder. A path is granted at once if "
+             "no existing thread claims it, and the plan does not forbid it to this thread. The "
+             "decision is recorded in either case.\n\n"
+             "The exit code is 1 if a path is outside, or was not granted.",
+    .examples = "anabranch own\tCheck all changes of the thread\n"
+                "anabranch own --staged\tCheck the next commit\n"
+                "anabranch own main..HEAD\tCheck only the commits\n"
+                "anabranch own request docs/api.md\tRequest one more path\n",
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct own_opts),

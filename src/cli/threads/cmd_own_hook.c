@@ -1,6 +1,6 @@
 /*
- * What the hooks of a thread's worktree (threads/hooks.h) ask: before a commit, and before an
- * agent writes a file. The thread's grade says what becomes of what is outside.
+ * Answers the hooks of a thread's worktree (threads/hooks.h): before a commit, and before an agent
+ * writes a file. The thread's `enforce` decides about paths outside of its own.
  */
 #include "base/node/node_build.h"
 #include "base/text/shell_quote.h"
@@ -20,17 +20,15 @@
 
 enum { INPUT_MAX = 256 << 20 };
 
-static bool has_grade(const struct thread *t, const char *grade)
+static bool has_enforce(const struct thread *t, const char *grade)
 {
     return strcmp(t->enforce, grade) == 0;
 }
 
-/* --- commits ------------------------------------------------------------------------------ */
-
-static void list_outside(const struct thread *t, const struct own_verdict *v)
+static void print_outside(const struct thread *t, const struct own_verdict *v)
 {
     autobuf struct buf text = BUF_INIT;
-    buf_addf(&text, "anabranch: thread %s does not own all that this commit changes:\n", t->id);
+    buf_addf(&text, "anabranch: thread %s does not own all paths of this commit:\n", t->id);
     for (size_t i = 0; i < v->paths.n; i++) {
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
@@ -44,26 +42,26 @@ static void list_outside(const struct thread *t, const struct own_verdict *v)
     (void)fputs(text.s, stderr);
 }
 
-/* Only where a person looks at what git says: an agent's terminal is not for questions. */
-static bool ask(void)
+/* We ask only if a person sees git's output: an agent cannot answer on a terminal. */
+static bool ask_user(void)
 {
-    char answer[16] = "";
+    char reply[16] = "";
     if (!isatty(STDERR_FILENO))
         return false;
     FILE *terminal = fopen("/dev/tty", "r+e");
     if (!terminal)
         return false;
-    (void)fputs("Commit it all the same? [y/N] ", terminal);
+    (void)fputs("Commit anyway? [y/N] ", terminal);
     (void)fflush(terminal);
-    bool yes = fgets(answer, sizeof(answer), terminal) && (*answer == 'y' || *answer == 'Y');
+    bool yes = fgets(reply, sizeof(reply), terminal) && (*reply == 'y' || *reply == 'Y');
     (void)fclose(terminal);
     return yes;
 }
 
-static int decide(const struct thread *t, const struct own_verdict *v)
+static int decide_commit(const struct thread *t, const struct own_verdict *v)
 {
-    list_outside(t, v);
-    if (has_grade(t, "warn") || (has_grade(t, "ask") && ask()))
+    print_outside(t, v);
+    if (has_enforce(t, "warn") || (has_enforce(t, "ask") && ask_user()))
         return EXIT_OK;
     (void)fputs("Nothing was committed. Leave them out ('git restore --staged PATH'), or ask for "
                 "them: 'anabranch own request PATH'\n",
@@ -78,7 +76,7 @@ static int run_own_commit(const void *options, int argc, char **argv)
     struct err err = {0};
     (void)options, (void)argc, (void)argv;
     if (current_thread_open(&here, ".", &err))
-        return own_told(&err);
+        return cli_fail_by(&err);
     if (!here.thread)
         return EXIT_OK;
     struct own_question q = {.repo = &here.repo,
@@ -87,27 +85,25 @@ static int run_own_commit(const void *options, int argc, char **argv)
                              .scope = OWN_STAGED,
                              .index = getenv("GIT_INDEX_FILE")};
     if (own_check(&q, &v, &err))
-        return own_told(&err);
+        return cli_fail_by(&err);
     current_thread_warn(&here);
-    return v.outside ? decide(here.thread, &v) : EXIT_OK;
+    return v.outside ? decide_commit(here.thread, &v) : EXIT_OK;
 }
 
 const struct command cmd_own_commit = {
     .name = "__own-commit",
-    .summary = "Hold what is about to be committed against what the thread owns",
+    .summary = "Check a commit against the paths of the thread",
     .hidden = true,
     .run = run_own_commit,
 };
 
-/* --- writes ------------------------------------------------------------------------------- */
-
-/* What the agent is about to do, as Claude Code tells it. */
-struct call {
+/* The tool call of the agent, as Claude Code describes it. */
+struct tool_call {
     struct doc doc;
     const char *file, *dir;
 };
 
-static int read_call(struct call *c, struct err *err)
+static int read_tool_call(struct tool_call *c, struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = INPUT_MAX};
     autoproblems struct problems ps;
@@ -116,7 +112,7 @@ static int read_call(struct call *c, struct err *err)
     if (file_read_input("-", INPUT_MAX, &text, err))
         return -1;
     if (doc_parse(&c->doc, NULL, text.s, text.len, &opts, &ps))
-        return err_set(err, ERR_INPUT, "what Claude Code says of its tool is not understood");
+        return err_set(err, ERR_INPUT, "cannot parse the tool call from Claude Code");
     const struct node *input = node_get(c->doc.root, "tool_input");
     if (input && input->kind == NODE_MAP) {
         c->file = node_new_string(input, "file_path", NULL);
@@ -126,7 +122,7 @@ static int read_call(struct call *c, struct err *err)
     return 0;
 }
 
-static int answer(const char *decision, const char *why)
+static int print_answer(const char *decision, const char *why)
 {
     struct arena a = {0};
     autobuf struct buf out = BUF_INIT;
@@ -145,7 +141,7 @@ static int answer(const char *decision, const char *why)
     return cli_print(out.s, out.len);
 }
 
-static int refuse(const struct thread *t, const struct buf *why, const char *request)
+static int refuse_write(const struct thread *t, const struct buf *why, const char *request)
 {
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "This is thread %s: %s. ", t->id, why->s);
@@ -155,12 +151,15 @@ static int refuse(const struct thread *t, const struct buf *why, const char *req
         shell_quote(&call, "If you need it, ask: anabranch own request", claim.s, NULL);
         text_harmless(&text, call.s, call.len);
     } else {
-        buf_addstr(&text, "Stay in this worktree; THREAD_BRIEF.md says what is yours.");
+        buf_addstr(&text, "Stay in this worktree; THREAD_BRIEF.md lists your paths.");
     }
-    return answer(has_grade(t, "warn") ? NULL : has_grade(t, "ask") ? "ask" : "deny", text.s);
+    return print_answer(has_enforce(t, "warn")  ? NULL
+                        : has_enforce(t, "ask") ? "ask"
+                                                : "deny",
+                        text.s);
 }
 
-/* The worktree is named by who installed the hook; it may have been moved since. */
+/* The hook names its worktree. If that was moved since, we use the folder of the call. */
 static int find_thread(struct current_thread *here, const char *tree, const char *dir,
                        struct err *err)
 {
@@ -169,7 +168,7 @@ static int find_thread(struct current_thread *here, const char *tree, const char
     return current_thread_open(here, dir, err);
 }
 
-static int judge(struct call *c, const char *tree, struct err *err)
+static int judge_write(struct tool_call *c, const char *tree, struct err *err)
 {
     autohere struct current_thread here = {0};
     autobuf struct buf why = BUF_INIT;
@@ -185,39 +184,40 @@ static int judge(struct call *c, const char *tree, struct err *err)
     if (own_write(&here.repo, &here.all, here.thread, dir, c->file, &may, &why, &request, err))
         return -1;
     if (!may)
-        return refuse(here.thread, &why, request);
-    /* One that owns nothing may write what is nobody's, which nobody can tell then. */
+        return refuse_write(here.thread, &why, request);
+    /* A thread that owns nothing may write unowned paths. If another thread's file is damaged, we
+     * do not know which paths are unowned, so we warn. */
     if (here.all.damaged.n && !here.thread->owns.n) {
         struct err unknown = {0};
         (void)threads_check(&here.all, &unknown);
-        return answer(NULL, unknown.msg);
+        return print_answer(NULL, unknown.msg);
     }
     return EXIT_OK;
 }
 
-/* What cannot be found out is for the user to decide. */
+/* On an error we let the user decide. */
 static int run_own_hook(const void *options, int argc, char **argv)
 {
-    struct call c = {0};
+    struct tool_call c = {0};
     struct err err = {0};
     (void)options;
-    int code = read_call(&c, &err);
+    int code = read_tool_call(&c, &err);
     if (code == 0)
-        code = judge(&c, argc ? argv[0] : NULL, &err);
+        code = judge_write(&c, argc ? argv[0] : NULL, &err);
     if (code < 0)
-        code = answer("ask", err.msg);
+        code = print_answer("ask", err.msg);
     doc_done(&c.doc);
     return code;
 }
 
 static const struct arg hook_args[] = {
-    {.name = "WORKTREE", .help = "That of the thread", .optional = true},
+    {.name = "WORKTREE", .help = "The worktree of the thread", .optional = true},
     {0},
 };
 
 const struct command cmd_own_hook = {
     .name = CLAUDE_HOOK,
-    .summary = "Answer Claude Code, which is about to write a file",
+    .summary = "Tell Claude Code if it may write a file",
     .args = hook_args,
     .hidden = true,
     .run = run_own_hook,

@@ -1,6 +1,6 @@
 /*
- * struct current_thread: the thread whose worktree a command was called in, among all threads of
- * the repository.
+ * struct current_thread: the thread of the worktree that a command was called in, and all other
+ * threads of the repository.
  */
 #ifndef CLI_THREADS_CURRENT_THREAD_H
 #define CLI_THREADS_CURRENT_THREAD_H
@@ -11,24 +11,21 @@
 struct current_thread {
     struct git_repo repo;
     struct threads all;
-    struct thread *thread; /* NULL: the folder is in no thread's worktree */
+    struct thread *thread; /* NULL if the folder is in no thread's worktree */
 };
 
-/* ERR_ENV where it is the worktree of a thread whose file is damaged. */
+/* Finds the thread of a folder. ERR_ENV if the file of that thread is damaged. */
 int current_thread_open(struct current_thread *here, const char *dir, struct err *err);
 void current_thread_close(struct current_thread *here);
 #define autohere own_cleanup(current_thread_close)
 
-/* Puts right what the hooks of a worktree depend on that has moved; says where they are off. */
+/* Repairs the hooks after the worktree was moved. Warns if they are off. */
 int current_thread_mend(struct current_thread *here, struct err *err);
 
-/* Says which of the others cannot be asked what is theirs. */
+/* Warns about the other threads whose files are damaged: we do not know their paths. */
 void current_thread_warn(const struct current_thread *here);
 
-/* Says what a call failed of; returns the exit code. */
-int own_told(const struct err *err);
-
-/* The same for the folder that we are in, told: EXIT_OK; EXIT_USAGE where it is in no thread. */
+/* Finds the thread of the current folder, and prints errors. EXIT_USAGE if it is in no thread. */
 int current_thread_find(struct current_thread *here);
 
 #endif

@@ -3,8 +3,8 @@
 #include "cli/frame/commands.h"
 #include "cli/top/top.h"
 
-/* Without a word the only one that is going on, or else the newest. */
-static int choose(struct lookup *look, const char *word, char **ret_id)
+/* Without a name we choose the only live run, or else the newest run. */
+static int choose_run(struct lookup *look, const char *word, char **ret_id)
 {
     autoreport struct report r = {0};
     char *dir = NULL;
@@ -25,14 +25,13 @@ static int run_top(const void *options, int argc, char **argv)
     (void)options;
     int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = choose(&look, argc ? argv[0] : NULL, &id);
+        code = choose_run(&look, argc ? argv[0] : NULL, &id);
     return code == EXIT_OK ? top_show(&look, id) : code;
 }
 
 static const struct arg args[] = {
     {.name = "RUN",
-     .help = "Its id, the beginning of it, or 'last'; without it the one that is going on, or the "
-             "newest",
+     .help = "Its id, the beginning of its id, or 'last' (default: the live run, or the newest)",
      .optional = true},
     {0},
 };
@@ -43,16 +42,16 @@ const struct command cmd_top = {
     .name = "top",
     .summary = "Watch and steer a run on the whole terminal",
     .about =
-        "Shows the tasks of a run with what they do, their time, cost and changed files; one task "
-        "with its log, diff and events; the graph, the timeline, who would conflict with whom now, "
-        "and the costs. It follows a run that is going on, and shows one that has ended.\n\n"
-        "Keys are at the bottom of the screen, and all of them behind '?'. Tasks can be stopped "
-        "and skipped, the run paused and continued, workers added and taken, the budget raised, "
-        "and a shell or $EDITOR opened in a task's workspace. Before anything that ends work there "
-        "is a question. To leave stops nothing.\n\n"
-        "Where NO_COLOR is set there are no colours.",
-    .examples = "anabranch top\tThe run that is going on\n"
-                "anabranch top last\tThe newest one, also when it has ended\n",
+        "Shows the tasks of a run with their activity, time, cost and changed files; one task "
+        "with its log, diff and events; the graph, the timeline, conflicts between tasks as of "
+        "now, and the costs. It follows a live run, and shows one that has ended.\n\n"
+        "The keys are at the bottom of the screen; '?' shows all of them. You can stop and skip "
+        "tasks, pause and continue the run, change the number of agents, raise the budget, and "
+        "open a shell or $EDITOR in a task's workspace. Before an action ends work, the "
+        "dashboard asks you. Leaving it stops nothing.\n\n"
+        "If NO_COLOR is set, it uses no colours.",
+    .examples = "anabranch top\tWatch the live run\n"
+                "anabranch top last\tShow the newest run, even if it has ended\n",
     .args = args,
     .exits = exits,
     .see_also = "anabranch-events(7)",

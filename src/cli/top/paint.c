@@ -14,80 +14,76 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* ncurses is one for the whole program, and so is this. */
+/* ncurses has global state, so we have too. */
 static struct {
-    bool taken, colored, wide;
-    struct termios before;
+    bool active, colored, wide;
+    struct termios old_modes;
     SCREEN *screen;
 } terminal;
 
-/* --- signals ------------------------------------------------------------------------------ */
+/* First the signals that end the program while it owns the screen, then the other signals that
+ * ncurses catches. */
+static const int caught_signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,  SIGABRT, SIGQUIT,
+                                     SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
+enum { FATAL_COUNT = 8, CAUGHT_COUNT = ARRAY_LEN(caught_signals) };
+static struct sigaction old_handlers[CAUGHT_COUNT];
 
-/* Those that end the program while it cannot do so itself, and behind them what ncurses catches
- * besides. */
-static const int caught[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,  SIGABRT, SIGQUIT,
-                             SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
-enum { ENDS = 8, CAUGHT = ARRAY_LEN(caught) };
-static struct sigaction before[CAUGHT];
+/* The escape sequence that restores the terminal. We prepare it early, because a signal handler may
+ * call hardly any function. */
+static char restore_sequence[256];
+static size_t restore_len;
 
-/* What brings the terminal back, made ready beforehand: in the handler of a signal hardly anything
- * may be called. */
-static char way_back[256];
-static size_t way_back_len;
-
-static void add_way_back(const char *capability)
+static void add_restore_sequence(const char *capability)
 {
     size_t len = capability && capability != (char *)-1 ? strlen(capability) : 0;
-    if (way_back_len + len <= sizeof(way_back)) {
-        memcpy(way_back + way_back_len, len ? capability : "", len);
-        way_back_len += len;
+    if (restore_len + len <= sizeof(restore_sequence)) {
+        memcpy(restore_sequence + restore_len, len ? capability : "", len);
+        restore_len += len;
     }
 }
 
-static void on_end(int signal)
+static void restore_and_raise(int signal)
 {
-    if (terminal.taken) {
-        (void)!write(STDOUT_FILENO, way_back, way_back_len);
-        (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
+    if (terminal.active) {
+        (void)!write(STDOUT_FILENO, restore_sequence, restore_len);
+        (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.old_modes);
     }
-    for (size_t i = 0; i < ENDS; i++) {
-        if (caught[i] == signal)
-            (void)sigaction(signal, &before[i], NULL);
+    for (size_t i = 0; i < FATAL_COUNT; i++) {
+        if (caught_signals[i] == signal)
+            (void)sigaction(signal, &old_handlers[i], NULL);
     }
     (void)raise(signal);
 }
 
-/* Before ncurses has handlers of its own. */
-static void note_signals(void)
+/* We save the handlers before ncurses installs its own. */
+static void save_handlers(void)
 {
-    for (size_t i = 0; i < CAUGHT; i++)
-        (void)sigaction(caught[i], NULL, &before[i]);
+    for (size_t i = 0; i < CAUGHT_COUNT; i++)
+        (void)sigaction(caught_signals[i], NULL, &old_handlers[i]);
 }
 
-static void catch_ends(void)
+static void catch_fatal_signals(void)
 {
-    struct sigaction sa = {.sa_handler = on_end};
+    struct sigaction sa = {.sa_handler = restore_and_raise};
     (void)sigfillset(&sa.sa_mask); /* neither call can fail: fixed signals, valid addresses */
-    way_back_len = 0;
-    add_way_back(tigetstr("sgr0"));
-    add_way_back(tigetstr("rmkx"));
-    add_way_back(tigetstr("cnorm"));
-    add_way_back(tigetstr("rmcup"));
-    for (size_t i = 0; i < ENDS; i++) {
-        if (before[i].sa_handler != SIG_IGN)
-            (void)sigaction(caught[i], &sa, NULL);
+    restore_len = 0;
+    add_restore_sequence(tigetstr("sgr0"));
+    add_restore_sequence(tigetstr("rmkx"));
+    add_restore_sequence(tigetstr("cnorm"));
+    add_restore_sequence(tigetstr("rmcup"));
+    for (size_t i = 0; i < FATAL_COUNT; i++) {
+        if (old_handlers[i].sa_handler != SIG_IGN)
+            (void)sigaction(caught_signals[i], &sa, NULL);
     }
 }
 
-static void release_signals(void)
+static void restore_handlers(void)
 {
-    for (size_t i = 0; i < CAUGHT; i++)
-        (void)sigaction(caught[i], &before[i], NULL);
+    for (size_t i = 0; i < CAUGHT_COUNT; i++)
+        (void)sigaction(caught_signals[i], &old_handlers[i], NULL);
 }
 
-/* --- life --------------------------------------------------------------------------------- */
-
-static void begin_colors(bool color)
+static void init_colors(bool color)
 {
     static const short colors[STYLE_COUNT_] = {[STYLE_GOOD] = COLOR_GREEN,
                                                [STYLE_BAD] = COLOR_RED,
@@ -101,7 +97,7 @@ static void begin_colors(bool color)
         (void)init_pair(i, colors[i], ground);
 }
 
-static void settle(void)
+static void set_modes(void)
 {
     (void)cbreak();
     (void)noecho();
@@ -117,48 +113,48 @@ int paint_open(bool color, struct err *err)
     const char *term = getenv("TERM");
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term ||
         strcmp(term, "dumb") == 0)
-        return err_set(err, ERR_INPUT, "this is no terminal that can be painted on");
+        return err_set(err, ERR_INPUT, "the dashboard needs an interactive terminal");
     if (!terminfo_knows_terminal())
-        return err_set(err, ERR_INPUT, "the terminal '%s' is not known", term);
+        return err_set(err, ERR_INPUT, "unknown terminal '%s'", term);
     (void)setlocale(LC_CTYPE, "");
     terminal.wide = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-    if (tcgetattr(STDIN_FILENO, &terminal.before) < 0)
+    if (tcgetattr(STDIN_FILENO, &terminal.old_modes) < 0)
         return err_sys(err, "tcgetattr");
-    note_signals();
+    save_handlers();
     terminal.screen = newterm(NULL, stdout, stdin);
     if (!terminal.screen) {
-        release_signals();
-        return err_set(err, ERR_ENV, "the terminal '%s' cannot be painted on", term);
+        restore_handlers();
+        return err_set(err, ERR_ENV, "cannot use the terminal '%s'", term);
     }
-    terminal.taken = true;
-    settle();
-    begin_colors(color);
-    catch_ends();
+    terminal.active = true;
+    set_modes();
+    init_colors(color);
+    catch_fatal_signals();
     return 0;
 }
 
 void paint_close(void)
 {
-    if (!terminal.taken)
+    if (!terminal.active)
         return;
     (void)endwin();
-    terminal.taken = false;
-    release_signals();
+    terminal.active = false;
+    restore_handlers();
     delscreen(terminal.screen);
     terminal.screen = NULL;
-    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal.before);
+    (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal.old_modes);
     (void)setlocale(LC_CTYPE, "C");
 }
 
 void paint_lend(void)
 {
     (void)endwin();
-    terminal.taken = false;
+    terminal.active = false;
 }
 
 void paint_take_back(void)
 {
-    terminal.taken = true;
+    terminal.active = true;
     (void)clearok(stdscr, TRUE);
     (void)refresh();
 }
@@ -175,9 +171,7 @@ void paint_size(size_t *ret_columns, size_t *ret_rows)
     *ret_rows = (size_t)rows;
 }
 
-/* --- painting ----------------------------------------------------------------------------- */
-
-static attr_t lookup_of(enum style style)
+static attr_t get_attributes(enum style style)
 {
     attr_t bold = style == STYLE_BOLD || style == STYLE_BAD ? A_BOLD : 0;
     if (style >= STYLE_GOOD && terminal.colored)
@@ -185,8 +179,8 @@ static attr_t lookup_of(enum style style)
     return style == STYLE_DIM ? A_DIM : bold;
 }
 
-/* A terminal of another character set gets a mark for what it cannot show. */
-static void put(const char *s, size_t len)
+/* If the terminal does not use UTF-8, we print '?' for every other character. */
+static void put_text(const char *s, size_t len)
 {
     if (terminal.wide) {
         (void)addnstr(s, (int)len);
@@ -201,15 +195,15 @@ static void put(const char *s, size_t len)
     }
 }
 
-static void show_line(const struct canvas_line *l, int row)
+static void draw_line(const struct canvas_line *l, int row)
 {
     size_t at = 0;
     enum style style = STYLE_PLAIN;
     (void)move(row, 0);
     for (size_t i = 0; i <= l->spans.n; i++) {
         size_t end = i < l->spans.n ? l->spans.v[i].at : l->text.len;
-        (void)attrset((int)(l->marked ? A_REVERSE : lookup_of(style)));
-        put(l->text.s + at, end - at);
+        (void)attrset((int)(l->marked ? A_REVERSE : get_attributes(style)));
+        put_text(l->text.s + at, end - at);
         at = end;
         style = i < l->spans.n ? l->spans.v[i].style : style;
     }
@@ -223,13 +217,11 @@ void paint_show(const struct canvas *c)
 {
     (void)erase();
     for (size_t i = 0; i < c->lines.n && i < (size_t)getmaxy(stdscr); i++)
-        show_line(&c->lines.v[i], (int)i);
+        draw_line(&c->lines.v[i], (int)i);
     (void)refresh();
 }
 
-/* --- keys --------------------------------------------------------------------------------- */
-
-static int named_key(int key)
+static int map_key(int key)
 {
     switch (key) {
     case KEY_UP:
@@ -259,11 +251,11 @@ static int named_key(int key)
     }
 }
 
-/* What is no key of ours is passed over. */
+/* We ignore unknown keys. */
 int paint_key(void)
 {
     for (int key; (key = getch()) != ERR;) {
-        int named = named_key(key);
+        int named = map_key(key);
         if (named > 0)
             return named;
     }

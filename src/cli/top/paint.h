@@ -1,6 +1,6 @@
 /*
- * The terminal as a whole screen, by ncurses: a canvas is shown, keys are read. However the program
- * ends, also by a signal, the terminal is as it was before.
+ * Uses the whole terminal through ncurses: shows a canvas and reads keys. However the program ends,
+ * even by a signal, we restore the terminal.
  */
 #ifndef CLI_TOP_PAINT_H
 #define CLI_TOP_PAINT_H
@@ -10,20 +10,21 @@
 
 #include <stdbool.h>
 
-/* Takes the terminal of standard input and output. ERR_INPUT where they are none that can be
- * painted on. */
+/* Takes over the terminal of standard input and output. ERR_INPUT if there is none that we can
+ * use. */
 int paint_open(bool color, struct err *err);
-void paint_close(void); /* gives it back; nothing where it was not taken */
+void paint_close(void); /* restores it; does nothing if it was not taken */
 
 void paint_show(const struct canvas *c);
 
-/* The next key, as view/dashboard/screens/screen.h has them; 0: there is none. Does not wait. */
+/* Returns the next key, as in view/dashboard/screens/screen.h, or 0 if there is none. Does not
+ * wait. */
 int paint_key(void);
 
-/* The terminal's size now, after it may have changed. */
+/* Reads the terminal's present size. */
 void paint_size(size_t *ret_columns, size_t *ret_rows);
 
-/* Another program has the terminal between these two. */
+/* Between these calls another program uses the terminal. */
 void paint_lend(void);
 void paint_take_back(void);
 

@@ -1,5 +1,5 @@
 /*
- * A file of its own because <term.h> makes macros of words such as `columns`.
+ * This is a file of its own, because <term.h> defines macros such as `columns`.
  */
 #include "cli/top/terminfo.h"
 

@@ -1,6 +1,6 @@
 /*
- * Whether the terminal is one that is known: asked before ncurses takes it, which leaves things
- * behind where it is not.
+ * Checks if terminfo knows the terminal. We check before ncurses takes the terminal, because
+ * ncurses does not clean up after itself if the terminal is unknown.
  */
 #ifndef CLI_TOP_TERMINFO_H
 #define CLI_TOP_TERMINFO_H

@@ -11,9 +11,7 @@
 
 enum { TICK_MS = 200, FILES_MS = 1000, DIFF_MS = 2000, MEETINGS_MS = 3000, FILES_AT_ONCE = 8 };
 
-/* --- what is looked at -------------------------------------------------------------------- */
-
-static void follow_log(struct top *top)
+static void update_log(struct top *top)
 {
     struct screen *s = &top->screen;
     const struct board_task *t = &top->feed.board.tasks[s->task];
@@ -30,7 +28,7 @@ static void follow_log(struct top *top)
     (void)log_tail_more(&top->log, &s->text);
 }
 
-static void forget_log(struct top *top)
+static void clear_log(struct top *top)
 {
     if (top->log_task >= 0)
         screen_text_clear(&top->screen.text);
@@ -38,23 +36,23 @@ static void forget_log(struct top *top)
     top->log_task = -1;
 }
 
-/* What an agent changes is looked at again and again, what is done once. */
-static void follow_diff(struct top *top, int64_t now)
+/* We refresh the diff of a running task again and again, the diff of an ended task only once. */
+static void update_diff(struct top *top, int64_t now)
 {
     struct screen *s = &top->screen;
-    bool new = top->diff_task != (int64_t)s->task;
-    bool over = board_is_over(top->feed.board.tasks[s->task].state);
-    forget_log(top);
-    if (!new && (over || now - top->diff_at < DIFF_MS || git_questions_is_busy(top->git)))
+    bool is_new = top->diff_task != (int64_t)s->task;
+    bool is_over = board_is_over(top->feed.board.tasks[s->task].state);
+    clear_log(top);
+    if (!is_new && (is_over || now - top->diff_at < DIFF_MS || git_questions_is_busy(top->git)))
         return;
-    if (new)
+    if (is_new)
         screen_text_clear(&s->text);
     top->diff_task = s->task;
     top->diff_at = now;
     git_questions_diff(top->git, s->task, &s->text);
 }
 
-static void forget_diff(struct top *top)
+static void clear_diff(struct top *top)
 {
     if (top->diff_task >= 0)
         screen_text_clear(&top->screen.text);
@@ -62,39 +60,39 @@ static void forget_diff(struct top *top)
     top->diff_task = -1;
 }
 
-static void follow_text(struct top *top, int64_t now)
+static void update_text(struct top *top, int64_t now)
 {
     const struct screen *s = &top->screen;
     bool task = s->kind == SCREEN_TASK && s->shown;
     if (!task || s->part != PART_DIFF)
-        forget_diff(top);
+        clear_diff(top);
     if (task && s->part == PART_LOG)
-        follow_log(top);
+        update_log(top);
     else if (task && s->part == PART_DIFF)
-        follow_diff(top, now);
+        update_diff(top, now);
     else
-        forget_log(top);
+        clear_log(top);
 }
 
-/* Of tasks that have ended their number of files does not change any more. */
-static void follow_files(struct top *top, int64_t now)
+/* The file count of an ended task does not change, so we ask for it only once. */
+static void update_file_counts(struct top *top, int64_t now)
 {
     struct board *b = &top->feed.board;
-    size_t asked = 0;
+    size_t requested = 0;
     if (now - top->files_at < FILES_MS || git_questions_is_busy(top->git))
         return;
     top->files_at = now;
-    for (uint32_t t = 0; t < b->n && asked < FILES_AT_ONCE; t++) {
+    for (uint32_t t = 0; t < b->n && requested < FILES_AT_ONCE; t++) {
         const struct board_task *bt = &b->tasks[t];
         bool busy = bt->state == TASK_RUNNING;
         if (bt->wanted && (busy || (bt->files < 0 && bt->commit))) {
             git_questions_files(top->git, t);
-            asked++;
+            requested++;
         }
     }
 }
 
-static void follow_meetings(struct top *top, int64_t now)
+static void update_conflicts(struct top *top, int64_t now)
 {
     if (top->screen.kind != SCREEN_CONFLICTS || git_questions_is_busy(top->git) ||
         (top->meetings_at && now - top->meetings_at < MEETINGS_MS))
@@ -103,9 +101,7 @@ static void follow_meetings(struct top *top, int64_t now)
     git_questions_meetings(top->git);
 }
 
-/* --- the terminal ------------------------------------------------------------------------- */
-
-static void paint(struct top *top)
+static void draw_screen(struct top *top)
 {
     struct screen *s = &top->screen;
     autocanvas struct canvas c;
@@ -118,17 +114,17 @@ static void paint(struct top *top)
     paint_show(&c);
 }
 
-static void follow(struct top *top)
+static void update_screen_data(struct top *top)
 {
     int64_t now = clock_mono();
-    follow_text(top, now);
+    update_text(top, now);
     if (top->look->repo.common) {
-        follow_files(top, now);
-        follow_meetings(top, now);
+        update_file_counts(top, now);
+        update_conflicts(top, now);
     }
 }
 
-static void take_news(struct top *top)
+static void poll_feed(struct top *top)
 {
     bool news;
     if (board_feed_poll(&top->feed, &news, &top->err)) {
@@ -139,14 +135,15 @@ static void take_news(struct top *top)
         screen_arrange(&top->screen);
 }
 
-/* Times go on also where nothing happens; ncurses writes what has changed, and nothing else. */
+/* We redraw on every tick, because times change even if nothing happens. ncurses writes only the
+ * differences. */
 static void on_tick(void *ctx)
 {
     struct top *top = ctx;
     watch_again(top->tick, TICK_MS);
-    take_news(top);
-    follow(top);
-    paint(top);
+    poll_feed(top);
+    update_screen_data(top);
+    draw_screen(top);
 }
 
 static void on_keys(void *ctx)
@@ -157,14 +154,14 @@ static void on_keys(void *ctx)
         if (wish.kind)
             top_wish(top, &wish);
     }
-    take_news(top);
-    follow(top);
-    paint(top);
+    poll_feed(top);
+    update_screen_data(top);
+    draw_screen(top);
 }
 
 static void on_resize(void *ctx)
 {
-    paint(ctx);
+    draw_screen(ctx);
 }
 
 static void on_interrupt(void *ctx)
@@ -173,15 +170,13 @@ static void on_interrupt(void *ctx)
     loop_stop(top->loop);
 }
 
-/* It is seen before the next tick. */
+/* We show new results before the next tick. */
 static void on_changed(void *ctx)
 {
-    paint(ctx);
+    draw_screen(ctx);
 }
 
-/* --- life --------------------------------------------------------------------------------- */
-
-static int go(struct top *top, struct err *err)
+static int run_loop(struct top *top, struct err *err)
 {
     if (paint_open(color_wanted(stdout), err))
         return -1;
@@ -211,8 +206,8 @@ int top_show(struct lookup *look, const char *run)
     screen_init(&top.screen, &top.feed.board);
     top.git =
         git_questions_new(top.loop, &top.feed.board, &look->repo, top.feed.dir, on_changed, &top);
-    top.feed.board.meetings.known = !look->repo.common; /* nobody can be asked */
-    int rc = go(&top, &err);
+    top.feed.board.meetings.known = !look->repo.common; /* without a repository we cannot ask git */
+    int rc = run_loop(&top, &err);
     if (rc && top.err.code)
         err = top.err;
     log_tail_close(&top.log);

@@ -1,6 +1,6 @@
 /*
- * The dashboard on the terminal: follows a run through the store and its logs, whoever carries it
- * out, and asks it for what a person wants.
+ * The dashboard on the terminal. It follows a run through the store and the logs, and sends the
+ * user's requests to the run.
  */
 #ifndef CLI_TOP_TOP_H
 #define CLI_TOP_TOP_H
@@ -20,17 +20,17 @@ struct top {
     struct watch *tick;
     struct git_look *git;
     struct log_tail log;
-    int64_t log_task; /* whose log that is, or -1 ... */
-    int log_attempt;  /* ... and of which attempt */
+    int64_t log_task; /* the task and attempt of the open log; -1: none */
+    int log_attempt;
     int64_t diff_task, diff_at;
-    int64_t files_at, meetings_at; /* when they were last asked for; monotonic ms */
+    int64_t files_at, meetings_at; /* time of the last request; monotonic ms */
     struct err err;
 };
 
-/* Shows the run until the user leaves. Exit codes as of cli/common/lookup.h. */
+/* Shows the run until the user leaves. Exit codes as in cli/common/lookup.h. */
 int top_show(struct lookup *look, const char *run);
 
-/* Does what was wished for, top_actions.c. */
+/* Carries out an action of the user, in top_actions.c. */
 void top_wish(struct top *top, const struct screen_wish *wish);
 
 #endif

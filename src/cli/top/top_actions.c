@@ -1,5 +1,5 @@
 /*
- * What a person wants of the dashboard: of the run, or in a workspace.
+ * Carries out actions of the dashboard: requests to the run, and programs in a workspace.
  */
 #include "cli/top/top.h"
 
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void ask(struct top *top, const struct node *request)
+static void send_request(struct top *top, const struct node *request)
 {
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
@@ -29,23 +29,23 @@ static void ask(struct top *top, const struct node *request)
         screen_say(&top->screen, !done, text.s);
 }
 
-static bool is_of_task(enum wish_kind kind)
+static bool names_task(enum wish_kind kind)
 {
     return kind == WISH_STOP || kind == WISH_SKIP || kind == WISH_RETRY || kind == WISH_FRESH ||
            kind == WISH_SAY;
 }
 
-/* False where what was typed is no amount, or no text. */
-static bool fill(struct top *top, const struct screen_wish *w, struct arena *a,
-                 struct node *request)
+/* Fills in the request. False if the user typed no valid amount or text. */
+static bool fill_request(struct top *top, const struct screen_wish *w, struct arena *a,
+                         struct node *request)
 {
     static const char *const verbs[] = {
         [WISH_STOP] = "stop",   [WISH_STOP_ALL] = "stop",   [WISH_SKIP] = "skip",
         [WISH_PAUSE] = "pause", [WISH_WORKERS] = "workers", [WISH_BUDGET] = "budget",
         [WISH_RETRY] = "retry", [WISH_FRESH] = "retry",     [WISH_SAY] = "say"};
-    bool goes_on = w->kind == WISH_PAUSE && top->feed.board.paused;
-    node_put_string(a, request, "verb", goes_on ? "continue" : verbs[w->kind]);
-    if (is_of_task(w->kind))
+    bool continues = w->kind == WISH_PAUSE && top->feed.board.paused;
+    node_put_string(a, request, "verb", continues ? "continue" : verbs[w->kind]);
+    if (names_task(w->kind))
         node_put_string(a, request, "task", top->feed.board.tasks[w->task].id);
     if (w->kind == WISH_FRESH)
         node_put_bool(a, request, "fresh", true);
@@ -60,10 +60,8 @@ static bool fill(struct top *top, const struct screen_wish *w, struct arena *a,
     return w->kind != WISH_BUDGET || amount_put(w->text, a, request);
 }
 
-/* --- in a workspace ----------------------------------------------------------------------- */
-
-/* An editor may be named with its options, so a shell divides the words. */
-static void fill_argv(enum wish_kind kind, struct strv *argv)
+/* $EDITOR may hold options, so we let a shell split it. */
+static void add_command(enum wish_kind kind, struct strv *argv)
 {
     const char *shell = getenv("SHELL"), *visual = getenv("VISUAL"), *editor = getenv("EDITOR");
     if (kind == WISH_SHELL) {
@@ -74,8 +72,8 @@ static void fill_argv(enum wish_kind kind, struct strv *argv)
     strv_pushl(argv, "/bin/sh", "-c", "exec $0 .", own, NULL);
 }
 
-/* A ^C there is not for us. */
-static int run_there(char *const *argv, const char *dir, struct err *err)
+/* We ignore SIGINT meanwhile: ^C is meant for the other program. */
+static int run_in_workspace(char *const *argv, const char *dir, struct err *err)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
     struct spawn sp = {.argv = argv,
@@ -91,20 +89,20 @@ static int run_there(char *const *argv, const char *dir, struct err *err)
     return rc;
 }
 
-static void go_there(struct top *top, const struct screen_wish *w)
+static void open_workspace(struct top *top, const struct screen_wish *w)
 {
     const struct board_task *t = &top->feed.board.tasks[w->task];
     autostrv struct strv argv = {0};
     struct err err = {0};
     if (!t->workspace || access(t->workspace, F_OK) < 0) {
-        screen_say(&top->screen, true, "it has no workspace now");
+        screen_say(&top->screen, true, "the task has no workspace now");
         return;
     }
     if (top->look->repo.common)
         layers_reach(t->workspace, top->look->repo.common, &argv);
-    fill_argv(w->kind, &argv);
+    add_command(w->kind, &argv);
     paint_lend();
-    int rc = run_there(argv.v, t->workspace, &err);
+    int rc = run_in_workspace(argv.v, t->workspace, &err);
     paint_take_back();
     if (rc)
         screen_say(&top->screen, true, err.msg);
@@ -117,12 +115,12 @@ void top_wish(struct top *top, const struct screen_wish *w)
     if (w->kind == WISH_QUIT)
         loop_stop(top->loop);
     else if (w->kind == WISH_SHELL || w->kind == WISH_EDITOR)
-        go_there(top, w);
-    else if (fill(top, w, &a, request))
-        ask(top, request);
+        open_workspace(top, w);
+    else if (fill_request(top, w, &a, request))
+        send_request(top, request);
     else
         screen_say(&top->screen, true,
-                   w->kind == WISH_SAY ? "that is no text"
-                                       : "that is no amount, such as 5, $2.50 or 200ktokens");
+                   w->kind == WISH_SAY ? "the text is not UTF-8"
+                                       : "not an amount, such as 5, $2.50 or 200ktokens");
     arena_done(&a);
 }

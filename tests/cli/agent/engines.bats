@@ -282,8 +282,8 @@ done
     chmod +x ../programs/*
     PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines
     assert_status 0
-    [[ $output =~ codex\ +'is there'\ +1\.2\.3\ +yes\ +yes\ +no ]] || fail "not codex"
-    [[ $output =~ gemini\ +'is there'\ +yes\ +yes\ +no ]] || fail "not gemini"
+    [[ $output =~ codex\ +installed\ +1\.2\.3\ +yes\ +yes\ +no ]] || fail "not codex"
+    [[ $output =~ gemini\ +installed\ +yes\ +yes\ +no ]] || fail "not gemini"
     [[ $output =~ qwen\ +'not found' ]] || fail "not qwen"
     [[ $output == *aider*untested* ]] || fail "not aider"
     PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines --json

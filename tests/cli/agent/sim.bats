@@ -357,7 +357,7 @@ sim> sh $rss >after"
     status=0
     "$ANABRANCH" __sim <<<'sim> write a x' >/dev/full 2>errors || status=$?
     assert_status 3
-    [[ $(<errors) == 'anabranch: an event could not be written: '*'No space left on device' ]] ||
+    [[ $(<errors) == 'anabranch: cannot write an event: '*'No space left on device' ]] ||
         fail "$(<errors)"
     [[ ! -e a ]] || fail "it went on"
 }

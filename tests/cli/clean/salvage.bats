@@ -355,7 +355,7 @@ make_salvage() { # STEP...
     assert_status 3
     make_repo
     run anabranch salvage
-    assert_output 'Nothing is salvaged.'
+    assert_output 'There is no saved work.'
     run anabranch salvage --json
     assert_output ''
 }

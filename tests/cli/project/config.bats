@@ -38,8 +38,8 @@ own_config() { # LINE...
     [[ $output =~ small\ +1\ +100.0k\ +10.0k\ +0\ +0\ +~0.3000 ]] || fail "not small"
     [[ $output =~ own\ +1\ +1.0k\ +1.0k\ +0\ +0\ +0.5000 ]] || fail "not own"
     [[ $output =~ odd\ +1\ +1.0k\ +1.0k\ +0\ +0\ +- ]] || fail "not odd"
-    [[ $output =~ 'in all'\ +4\ .*\ ~3.6000\+ ]] || fail "not all"
-    assert_line "~ Reckoned by the configured prices of 2026-01-01 to 2026-11-01: \$3.1000 of it."
+    [[ $output =~ Total\ +4\ .*\ ~3.6000\+ ]] || fail "not all"
+    assert_line "~ Estimated by the configured prices of 2026-01-01 to 2026-11-01: \$3.1000 of the total."
     run anabranch cost last --json --by model
     [[ $(jq -c '[.total | (.usd * 100 | round), (.usd_reckoned * 100 | round), .attempts_of_reckoned_cost, .attempts_of_unknown_cost]' <<<"$output") == '[360,310,2,1]' ]] || fail "not in JSON"
     [[ $(jq -r '.prices.newest' <<<"$output") == 2026-11-01 ]] || fail "no date"

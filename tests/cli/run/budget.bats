@@ -129,8 +129,8 @@ told_late() { # TOKENS
     assert_status 0
     [[ $output =~ a\ +2\ +2.0k\ +20\ +0\ +0\ +0.5000 ]] || fail "not a"
     [[ $output =~ b\ +1\ +3.0k\ +20\ +0\ +0\ +- ]] || fail "not b"
-    [[ $output =~ 'in all'\ +3\ +5.0k\ +40\ +0\ +0\ +0.5000\+ ]] || fail "not all"
-    [[ $output == *'1 attempt did not say what it cost.'* ]] || fail "not told"
+    [[ $output =~ Total\ +3\ +5.0k\ +40\ +0\ +0\ +0.5000\+ ]] || fail "not all"
+    [[ $output == *'1 attempt: no cost reported.'* ]] || fail "not told"
     run anabranch cost --by engine --json
     assert_status 0
     [[ $(jq -r '.costs[0] | "\(.name) \(.attempts) \(.usd)"' <<<"$output") == 'sim 3 0.5' ]] || fail "not by engine"
@@ -152,7 +152,7 @@ told_late() { # TOKENS
     run_plan
     run anabranch cost
     assert_status 0
-    assert_output 'No agent has told what it used.'
+    assert_output 'No agent has reported its usage.'
 }
 
 @test "explain has words for every class, and what is done about it by default" {

@@ -404,8 +404,8 @@ merged() { # ID...
     git merge -q "$(branch 1)"
     cleanup
     assert_status 0
-    assert_contains 'removed  thread-1: merged into main; commits that it had left behind are saved as threads/1/1'
-    assert_contains 'ignored files go with it: d1/x.o'
+    assert_contains 'removed  thread-1: merged into main; its leftover commits are saved as threads/1/1'
+    assert_contains 'ignored files are removed too: d1/x.o'
     [[ $(git rev-parse refs/anabranch/salvage/threads/1/1.commits^) == "$lost" ]] || fail "not saved"
     run anabranch salvage
     assert_contains threads/1/1

@@ -315,7 +315,7 @@ assert_thread() { # ID BRANCH COMMIT
     assert_status 0
     [[ $(git worktree list | wc -l) -eq 13 ]]
     [[ $(grep -c '&& claude' <<<"$output") -eq 11 ]]
-    assert_line "# thread-1: parallel/part1-thread-1, is there already"
+    assert_line "# thread-1: parallel/part1-thread-1, exists already"
     [[ $(grep -o '^cd .*thread-[0-9]*' <<<"$output" | grep -o '[0-9]*$' | paste -s -d ' ') == "2 3 4 5 6 7 8 9 10 11 12" ]]
 }
 

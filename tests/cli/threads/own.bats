@@ -46,13 +46,13 @@ assert_error() { # TEXT
     begin
     own
     assert_status 0
-    assert_output "Nothing was changed by thread 1"
+    assert_output "Thread 1 has changed nothing"
     echo x >a/one
     echo x >a/new
     git add a/new
     own
     assert_status 0
-    assert_output "All is inside: 2 changed paths of thread 1"
+    assert_output "All inside: 2 changed paths of thread 1"
 }
 
 @test "own: each path is owned, forbidden, another thread's, or nobody's" {
@@ -66,7 +66,7 @@ assert_error() { # TEXT
     assert_line "a/no/x: forbidden"
     assert_line "b/one: belongs to thread 2"
     assert_line "file: not owned"
-    assert_contains "5 of 6 changed paths are outside of what thread 1 may change"
+    assert_contains "5 of 6 changed paths are outside of the paths of thread 1"
     refute_contains "a/one:"
 }
 
@@ -140,7 +140,7 @@ assert_error() { # TEXT
     echo changed >THREAD_BRIEF.md
     git add -f THREAD_BRIEF.md
     own
-    assert_output "Nothing was changed by thread 1"
+    assert_output "Thread 1 has changed nothing"
     git rm -q --cached THREAD_BRIEF.md
     echo 'out/' >.git-ignore
     git config core.excludesFile "$PWD/.git-ignore"
@@ -182,7 +182,7 @@ assert_error() { # TEXT
     assert_status 0
     git commit -q -m back || fail "the hook refuses"
     own
-    assert_output "Nothing was changed by thread 1"
+    assert_output "Thread 1 has changed nothing"
 }
 
 @test "own: what came from the base branch by a merge or rebase is no change of the thread" {
@@ -224,7 +224,7 @@ assert_error() { # TEXT
     git pull -q --no-rebase origin main
     [[ ! -e b/one ]] || fail "nothing was pulled"
     own
-    assert_output "Nothing was changed by thread 1"
+    assert_output "Thread 1 has changed nothing"
 }
 
 @test "own is only for worktrees of threads, and for ranges that are some" {
@@ -256,7 +256,7 @@ assert_error() { # TEXT
     assert_status 0
     assert_line "dir/x: granted, no other thread claims it: go ahead"
     assert_line "docs: granted, no other thread claims it: go ahead"
-    assert_line "a/one: is this thread's already: go ahead"
+    assert_line "a/one: belongs to this thread already: go ahead"
     cd ..
     mkdir docs
     touch dir/x docs/new dir/yes.md dir/no.md
@@ -265,7 +265,7 @@ assert_error() { # TEXT
     cd ../thread-2
     own request docs/new
     assert_status 1
-    assert_contains "docs/new: not granted: thread 1 has 'docs'"
+    assert_contains "docs/new: not granted: thread 1 owns 'docs'"
     mkdir docs
     touch docs/new
     verdicts
@@ -276,7 +276,7 @@ assert_error() { # TEXT
     begin
     own request b/one a/no/x '*/one'
     assert_status 1
-    assert_contains "b/one: not granted: thread 2 has 'b'. The request is recorded"
+    assert_contains "b/one: not granted: thread 2 owns 'b'. The request is recorded"
     assert_contains "$(realpath ../thread-2)"
     assert_contains "a/no/x: not granted: the plan forbids 'a/no' to this thread"
     local file
@@ -321,7 +321,7 @@ assert_error() { # TEXT
     own request good '['
     assert_status 2
     own request
-    assert_usage_error "request: which path?" own
+    assert_usage_error "'request' needs a path" own
     cmp "$file" "$BATS_TEST_TMPDIR/before" || fail "something was recorded"
 }
 
@@ -357,7 +357,7 @@ commit() { # [ARG...]
     echo x | tee a/one b/one a/no/x >/dev/null
     commit -a
     assert_status 1
-    assert_line "anabranch: thread 1 does not own all that this commit changes:"
+    assert_line "anabranch: thread 1 does not own all paths of this commit:"
     assert_line "  a/no/x: forbidden"
     assert_line "  b/one: belongs to thread 2"
     assert_contains "Nothing was committed."
@@ -404,7 +404,7 @@ commit() { # [ARG...]
     assert_line "  b/one: belongs to thread 2"
     script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
     answer n
-    assert_contains "Commit it all the same? [y/N]"
+    assert_contains "Commit anyway? [y/N]"
     [[ -n $(git diff --cached --name-only) ]] || fail "it was committed"
     answer y
     [[ -z $(git diff --cached --name-only) ]] || fail "it was not committed: $output"
@@ -697,8 +697,8 @@ assert_answer() { # FILE DECISION [TEXT]
     echo x >a/one
     own
     assert_status 0
-    assert_output "All is inside: 1 changed path of thread 1"
-    assert_error "what thread 2 owns is not known: "
+    assert_output "All inside: 1 changed path of thread 1"
+    assert_error "the paths of thread 2 are unknown: "
     assert_error "is damaged"
     git commit -q -a -m x || fail "thread 1 cannot commit"
     own request a/no

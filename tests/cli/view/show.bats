@@ -209,7 +209,7 @@ make_runs() {
     assert_status 0
     assert_output $'on stdout\non stderr'
     run_apart anabranch logs --verify t2
-    assert_error 3 "attempt 1 at 't2' was not verified"
+    assert_error 3 "attempt 1 of 't2' was not verified"
     run anabranch explain verify
     assert_contains 'anabranch logs --verify'
 }
@@ -291,7 +291,7 @@ END
     touch "$BATS_TEST_TMPDIR/go"
     wait "$engine" || fail "$(<"$events")"
     run_apart anabranch shell t
-    assert_error 2 "task 't' has no workspace now; 'anabranch diff t' shows what it changed, and 'anabranch salvage' what was saved of it"
+    assert_error 2 "task 't' has no workspace now; 'anabranch diff t' shows its changes, and 'anabranch salvage' shows its saved work"
     run_apart anabranch shell nobody
     assert_status 2
     [[ $stderr == *"has no task 'nobody'"* ]] || fail "$stderr"

@@ -614,7 +614,7 @@ stubborn() {
     assert_contains '+1'
     run_apart anabranch materialise t
     assert_status 2
-    [[ $stderr == *"is at work in it"* ]] || fail "$stderr"
+    [[ $stderr == *"is working in it"* ]] || fail "$stderr"
     [[ -n $(agents_alive) ]] || fail "they have ended meanwhile"
     run_apart anabranch clean --all
     assert_status 0
