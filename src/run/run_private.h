@@ -53,7 +53,7 @@ struct task_run {
     struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
                               the log of a repaired workspace still has them */
     char *feedback;        /* tells the next attempt's agent why the last attempt failed */
-    struct attempt *job;   /* the running attempt, or NULL */
+    struct attempt *attempt;   /* the running attempt, or NULL */
     struct watch *retry;   /* timer until the next attempt, or NULL */
     struct budget budget;  /* from the plan, or raised by a user */
     int64_t order;         /* position in the landing order; never behind a dependant's */
@@ -111,12 +111,12 @@ enum stop_reason {
 struct attempt {
     struct run *run;
     uint32_t task;
-    int attempt;
+    int number;
     struct workspace ws;
     char *dir; /* its files: prompt, logs, index, tmp/ */
     char *cwd; /* the agent's working directory */
     struct process process;
-    void (*next)(struct attempt *job, int exit_code); /* called when the process has ended */
+    void (*next)(struct attempt *attempt, int exit_code); /* called when the process has ended */
     struct agent_report report;
     struct spent told; /* usage already counted, of that in `report` */
     struct output_tail tail;
@@ -157,8 +157,8 @@ struct attempt {
     char *session;               /* session to resume, or NULL */
     char *brief;                 /* tells the agent this instead of `feedback`; or NULL */
     void (*ready)(
-        struct attempt *job); /* called when the workspace is ready; NULL: start the agent */
-    void (*then)(struct attempt *job); /* called after the teardown */
+        struct attempt *attempt); /* called when the workspace is ready; NULL: start the agent */
+    void (*then)(struct attempt *attempt); /* called after the teardown */
     bool removes;                      /* after the failure: remove the workspace */
     bool parks, keeps;                 /* after the failure: wait for a limit; keep the workspace */
     bool falls_back;                   /* after the failure: start again with the fallback */
@@ -315,7 +315,7 @@ struct run {
     int64_t next_publication; /* earliest start of the next one, unless somebody waits for it */
     uint32_t *by_order;       /* tasks with a landing order, lowest first */
     size_t ordered, order_done;
-    size_t jobs;
+    size_t attempts;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
     struct parallel *parallel; /* or NULL */
@@ -406,94 +406,94 @@ int record_end(struct run *run, const char *state, int exit_code, struct err *er
 
 /* run/attempt/process.c: starts a process that the attempt waits for; calls `next` when it has
  * ended. If `dir` is NULL, it starts in the workspace. */
-int process_start(struct attempt *job, char *const *argv, char *const *env, const char *dir,
+int process_start(struct attempt *attempt, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct attempt *, int), struct err *err);
-int process_start_guarded(struct attempt *job, const struct agent_call *call, const char *in_path,
+int process_start_guarded(struct attempt *attempt, const struct agent_call *call, const char *in_path,
                           const char *out_path, const char *err_path,
                           void (*next)(struct attempt *, int), struct err *err);
-void process_order(struct attempt *job, char order);
+void process_order(struct attempt *attempt, char order);
 void process_done(struct process *p);
 /* True if a git that wrote to prepare.log lost a race (git_is_race()) and should be retried; false
  * after too many retries. */
-bool process_lost_race(struct attempt *job, int exit_code);
+bool process_lost_race(struct attempt *attempt, int exit_code);
 /* True if the attempt's last command did not end by itself or by our order; returns the class and
  * the reason. */
-bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
+bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure,
                         struct buf *ret_reason);
 
-static inline struct task_run *task_run(struct attempt *job)
+static inline struct task_run *task_run(struct attempt *attempt)
 {
-    return &job->run->tasks[job->task];
+    return &attempt->run->tasks[attempt->task];
 }
 
-static inline const struct task *task_of(const struct attempt *job)
+static inline const struct task *task_of(const struct attempt *attempt)
 {
-    return &job->run->pf->plan.tasks[job->task];
+    return &attempt->run->pf->plan.tasks[attempt->task];
 }
 
 /* run/attempt/attempt.c */
 void attempt_start(struct run *run, uint32_t task);
-struct attempt *attempt_new(struct run *run, uint32_t task, int attempt);
-void attempt_free(struct attempt *job);
-void attempt_run_agent(struct attempt *job);                     /* when the workspace is ready */
-char *attempt_file(const struct attempt *job, const char *name); /* path of a file of the attempt */
+struct attempt *attempt_new(struct run *run, uint32_t task, int number);
+void attempt_free(struct attempt *attempt);
+void attempt_run_agent(struct attempt *attempt);                     /* when the workspace is ready */
+char *attempt_file(const struct attempt *attempt, const char *name); /* path of a file of the attempt */
 /* Appends the end of a file of the attempt, without secrets, for reasons and feedback. */
-void attempt_read_tail(const struct attempt *job, const char *name, struct buf *out);
-void attempt_stop(struct attempt *job, enum stop_reason why, char order);
-void attempt_pause(struct attempt *job); /* stops all its processes (SIGSTOP) */
-void attempt_continue(struct attempt *job,
+void attempt_read_tail(const struct attempt *attempt, const char *name, struct buf *out);
+void attempt_stop(struct attempt *attempt, enum stop_reason why, char order);
+void attempt_pause(struct attempt *attempt); /* stops all its processes (SIGSTOP) */
+void attempt_continue(struct attempt *attempt,
                       int64_t lost); /* continues them; its timeouts ignore the `lost` ms */
 
 /* run/attempt/commit.c */
-struct commit_job attempt_commit(const struct attempt *job, const char *index, const char *message);
-void attempt_stage(struct attempt *job); /* the agent is done: commit its work */
+struct commit_job attempt_commit(const struct attempt *attempt, const char *index, const char *message);
+void attempt_stage(struct attempt *attempt); /* the agent is done: commit its work */
 /* True if the task may change these paths (each followed by a NUL), or if the plan only warns.
  * Otherwise fails the attempt. */
-bool attempt_check_paths(struct attempt *job, const struct buf *paths);
+bool attempt_check_paths(struct attempt *attempt, const struct buf *paths);
 
 /* run/attempt/salvage.c: true if the last scan of the work tree is still valid. */
-bool attempt_has_scan(const struct attempt *job);
+bool attempt_has_scan(const struct attempt *attempt);
 
 /* run/attempt/salvage.c: these return false after an error, which they report: the workspace must
  * stay. */
-bool attempt_salvage(struct attempt *job);      /* everything in the workspace */
-bool attempt_salvage_rest(struct attempt *job); /* everything that did not land */
-bool attempt_salvage_commit(struct attempt *job,
+bool attempt_salvage(struct attempt *attempt);      /* everything in the workspace */
+bool attempt_salvage_rest(struct attempt *attempt); /* everything that did not land */
+bool attempt_salvage_commit(struct attempt *attempt,
                             const char *commit); /* this commit, if the work tree is gone */
 /* Saves the changes since `start`. `why` goes into the commit message. */
-bool attempt_salvage_since(struct attempt *job, const char *start, const char *why);
+bool attempt_salvage_since(struct attempt *attempt, const char *start, const char *why);
 /* An unused ref for the salvaged work of an attempt. An engine that died may have salvaged the
  * attempt before. */
-char *salvage_ref(const struct run *run, const char *id, int attempt);
+char *salvage_ref(const struct run *run, const char *id, int number);
 
 /* run/attempt/end.c */
-void attempt_fail(struct attempt *job, enum failure failure, const char *fmt, ...)
+void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Fails an attempt that was stopped: by a person, the end of the run, or a budget. */
-void attempt_fail_stopped(struct attempt *job);
+void attempt_fail_stopped(struct attempt *attempt);
 /* Tells the agent of the next attempt what failed. */
-void attempt_feedback(struct attempt *job, const char *what, int exit_code, const char *output);
-void attempt_tell(struct attempt *job, const char *text);       /* the same, with free text */
-void attempt_error(struct attempt *job, const struct err *err); /* fails it with class internal */
+void attempt_feedback(struct attempt *attempt, const char *what, int exit_code, const char *output);
+void attempt_tell(struct attempt *attempt, const char *text);       /* the same, with free text */
+void attempt_error(struct attempt *attempt, const struct err *err); /* fails it with class internal */
 /* The commit is in the tip: salvages the rest of the workspace and removes the workspace, while the
  * attempt waits for the base to have the commit. attempt_drop_branches() deletes the branch. */
-void attempt_leave(struct attempt *job);
-void attempt_landed(struct attempt *job); /* the base has the commit */
+void attempt_leave(struct attempt *attempt);
+void attempt_landed(struct attempt *attempt); /* the base has the commit */
 void attempt_drop_branches(struct run *run);
 void attempt_unlanded(
-    struct attempt *job); /* ends a task with nothing to land; an earlier landing stays */
+    struct attempt *attempt); /* ends a task with nothing to land; an earlier landing stays */
 /* Ends the attempt without a result: salvages its work with the reason `why` and removes its
  * workspace. Then the task may start again. */
-void attempt_discard(struct attempt *job, const char *why);
-void attempt_tidy(struct attempt *job); /* removes the workspace of a task that ended well */
+void attempt_discard(struct attempt *attempt, const char *why);
+void attempt_tidy(struct attempt *attempt); /* removes the workspace of a task that ended well */
 /* The commit conflicts, or the agent did not resolve its conflict: starts another attempt, or
  * leaves everything for a person. */
-void attempt_conflicted(struct attempt *job, const char *files);
+void attempt_conflicted(struct attempt *attempt, const char *files);
 
 /* run/land/land.c */
-void land_queue(struct attempt *job);
+void land_queue(struct attempt *attempt);
 /* If the attempt waits to land, takes it out of the queue and returns true. */
-bool land_leave(struct attempt *job);
+bool land_leave(struct attempt *attempt);
 void land_turn(struct run *run);
 /* Called after land_turn() and after new attempts have started: moves the base to the tip, if it is
  * time. */

@@ -15,7 +15,7 @@
 
 static bool is_over(const struct run *run)
 {
-    if (run->jobs)
+    if (run->attempts)
         return false;
     return run_is_draining(run) || run->stopping || run->failed || run->sched.left == 0;
 }
@@ -80,8 +80,8 @@ void run_wake(struct run *run)
 static void stop_attempts(struct run *run, char order)
 {
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            attempt_stop(run->tasks[i].job, STOP_USER, order);
+        if (run->tasks[i].attempt)
+            attempt_stop(run->tasks[i].attempt, STOP_USER, order);
         watch_free(run->tasks[i].retry);
         run->tasks[i].retry = NULL;
     }
@@ -140,21 +140,21 @@ static void on_sigtstp(void *ctx)
     struct run *run = ctx;
     int64_t since = clock_mono();
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            attempt_pause(run->tasks[i].job);
+        if (run->tasks[i].attempt)
+            attempt_pause(run->tasks[i].attempt);
     }
     base_lock_leave(&run->publication.turn); /* others need not wait for us */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            attempt_continue(run->tasks[i].job, clock_mono() - since);
+        if (run->tasks[i].attempt)
+            attempt_continue(run->tasks[i].attempt, clock_mono() - since);
     }
 }
 
 static const struct {
     watch_fn *fn;
     int signal;
-    bool may_be_ignored; /* ignored by our parent: nohup, or a shell without job control */
+    bool may_be_ignored; /* ignored by our parent: nohup, or a shell without attempt control */
     bool hurries;        /* a second signal also ends a git that we wait for synchronously */
 } signals[RUN_SIGNALS] = {
     {on_sigint, SIGINT, false, true},

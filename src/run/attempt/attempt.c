@@ -36,344 +36,344 @@
 
 enum { TICK_MS = 200, TAIL_MAX = 4096, CHATTER_MAX = 4 << 20 };
 
-char *attempt_file(const struct attempt *job, const char *name)
+char *attempt_file(const struct attempt *attempt, const char *name)
 {
-    return mem_printf("%s/%s", job->dir, name);
+    return mem_printf("%s/%s", attempt->dir, name);
 }
 
 /* Removes index files: each is as large as the repository has files, and nobody reads them again.
  */
-static void remove_indexes(const struct attempt *job)
+static void remove_indexes(const struct attempt *attempt)
 {
-    autofree char *index = attempt_file(job, "index"),
-                  *salvage = attempt_file(job, "salvage.index");
-    autofree char *tmp = attempt_file(job, "tmp");
+    autofree char *index = attempt_file(attempt, "index"),
+                  *salvage = attempt_file(attempt, "salvage.index");
+    autofree char *tmp = attempt_file(attempt, "tmp");
     (void)unlink(index); /* most attempts have only one of these */
     (void)unlink(salvage);
-    agent_tidy(run_engine(job->run, job->task), tmp);
+    agent_tidy(run_engine(attempt->run, attempt->task), tmp);
     (void)rmdir(tmp); /* fails, and keeps the folder, if the agent left files in it */
 }
 
 /* Keeps the session: a person may want to resume it. */
-static void keep_session(struct attempt *job)
+static void keep_session(struct attempt *attempt)
 {
-    const char *session = park_session(job);
+    const char *session = park_session(attempt);
     autofree char *kept = session && *session ? mem_str(session) : NULL;
     if (!kept)
         return;
-    free(task_run(job)->was_in);
-    task_run(job)->was_in = steal_ptr(kept);
+    free(task_run(attempt)->was_in);
+    task_run(attempt)->was_in = steal_ptr(kept);
 }
 
-void attempt_free(struct attempt *job)
+void attempt_free(struct attempt *attempt)
 {
-    keep_session(job);
-    logs_end(job);
-    remove_indexes(job);
-    logs_mask(job->run, job->dir);
-    lane_leave(job->run, job->task);
-    task_run(job)->job = NULL;
-    job->run->jobs--;
-    process_done(&job->process);
-    watch_free(job->tick);
-    output_tail_close(&job->tail);
-    agent_errors_close(&job->errors);
-    agent_report_done(&job->report);
-    progress_done(&job->progress);
-    stall_done(&job->stall);
-    if (job->has_workspace) /* the workspace stays on disk */
-        workspace_release(&job->ws);
-    workspace_done(&job->ws);
-    buf_done(&job->tree);
-    work_scan_close(&job->found);
-    buf_done(&job->candidate);
-    buf_done(&job->candidate_base);
-    buf_done(&job->was);
-    clean_tree_remove(job);
-    free(job->dir);
-    free(job->cwd);
-    free(job->excludes);
-    free(job->brought);
-    free(job->overrun);
-    free(job->tampered);
-    free(job->lost_dir);
-    free(job->stuck);
-    free(job->oversize);
-    free(job->session);
-    free(job->brief);
-    ports_give_back(&job->run->ports, job->port);
-    struct run *run = job->run;
-    free(job);
+    keep_session(attempt);
+    logs_end(attempt);
+    remove_indexes(attempt);
+    logs_mask(attempt->run, attempt->dir);
+    lane_leave(attempt->run, attempt->task);
+    task_run(attempt)->attempt = NULL;
+    attempt->run->attempts--;
+    process_done(&attempt->process);
+    watch_free(attempt->tick);
+    output_tail_close(&attempt->tail);
+    agent_errors_close(&attempt->errors);
+    agent_report_done(&attempt->report);
+    progress_done(&attempt->progress);
+    stall_done(&attempt->stall);
+    if (attempt->has_workspace) /* the workspace stays on disk */
+        workspace_release(&attempt->ws);
+    workspace_done(&attempt->ws);
+    buf_done(&attempt->tree);
+    work_scan_close(&attempt->found);
+    buf_done(&attempt->candidate);
+    buf_done(&attempt->candidate_base);
+    buf_done(&attempt->was);
+    clean_tree_remove(attempt);
+    free(attempt->dir);
+    free(attempt->cwd);
+    free(attempt->excludes);
+    free(attempt->brought);
+    free(attempt->overrun);
+    free(attempt->tampered);
+    free(attempt->lost_dir);
+    free(attempt->stuck);
+    free(attempt->oversize);
+    free(attempt->session);
+    free(attempt->brief);
+    ports_give_back(&attempt->run->ports, attempt->port);
+    struct run *run = attempt->run;
+    free(attempt);
     run_wake(run);
 }
 
-void attempt_read_tail(const struct attempt *job, const char *name, struct buf *out)
+void attempt_read_tail(const struct attempt *attempt, const char *name, struct buf *out)
 {
-    autofree char *path = attempt_file(job, name);
+    autofree char *path = attempt_file(attempt, name);
     autobuf struct buf tail = BUF_INIT;
     struct secrets_cut cut = {0};
     if (file_read_end(path, CHATTER_MAX, &tail, &cut.front, NULL))
         return;
     if (strcmp(name, "err") == 0)
-        agent_drop_chatter(run_engine(job->run, job->task), &tail);
+        agent_drop_chatter(run_engine(attempt->run, attempt->task), &tail);
     size_t skip = tail.len > TAIL_MAX ? tail.len - TAIL_MAX : 0;
     cut.front = cut.front || skip;
-    secrets_mask_cut(&job->run->secrets, tail.s + skip, tail.len - skip, cut, out);
+    secrets_mask_cut(&attempt->run->secrets, tail.s + skip, tail.len - skip, cut, out);
 }
 
-void attempt_tell(struct attempt *job, const char *text)
+void attempt_tell(struct attempt *attempt, const char *text)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     autobuf struct buf masked = BUF_INIT;
-    secrets_mask(&job->run->secrets, text, strlen(text), &masked);
+    secrets_mask(&attempt->run->secrets, text, strlen(text), &masked);
     free(tr->feedback);
     tr->feedback = buf_steal(&masked);
-    job->told_why = true;
+    attempt->told_why = true;
 }
 
-void attempt_feedback(struct attempt *job, const char *what, int exit_code, const char *output)
+void attempt_feedback(struct attempt *attempt, const char *what, int exit_code, const char *output)
 {
     autofree char *text = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s",
                                      what, exit_code, output);
-    attempt_tell(job, text);
+    attempt_tell(attempt, text);
 }
 
-void attempt_stop(struct attempt *job, enum stop_reason why, char order)
+void attempt_stop(struct attempt *attempt, enum stop_reason why, char order)
 {
-    if (job->tearing_down && order == GUARD_STOP)
+    if (attempt->tearing_down && order == GUARD_STOP)
         return; /* the teardown is part of an earlier stop */
-    if (!job->stopped)
-        job->stopped = why;
-    process_order(job, order);
+    if (!attempt->stopped)
+        attempt->stopped = why;
+    process_order(attempt, order);
 }
 
-void attempt_pause(struct attempt *job)
+void attempt_pause(struct attempt *attempt)
 {
-    process_order(job, GUARD_PAUSE);
+    process_order(attempt, GUARD_PAUSE);
 }
 
-void attempt_continue(struct attempt *job, int64_t lost)
+void attempt_continue(struct attempt *attempt, int64_t lost)
 {
-    if (job->agent_started)
-        job->agent_started += lost;
-    job->last_output += lost;
-    job->report.waits += job->report.waits ? lost : 0;
-    if (job->stall.asked)
-        job->stall.asked += lost;
-    job->deadline += lost;
-    process_order(job, GUARD_CONTINUE);
+    if (attempt->agent_started)
+        attempt->agent_started += lost;
+    attempt->last_output += lost;
+    attempt->report.waits += attempt->report.waits ? lost : 0;
+    if (attempt->stall.asked)
+        attempt->stall.asked += lost;
+    attempt->deadline += lost;
+    process_order(attempt, GUARD_CONTINUE);
 }
 
 /* Output is a sign of life, on standard error too. */
-static void note_output(struct attempt *job)
+static void note_output(struct attempt *attempt)
 {
-    autofree char *out = attempt_file(job, "out"), *err = attempt_file(job, "err");
+    autofree char *out = attempt_file(attempt, "out"), *err = attempt_file(attempt, "err");
     struct stat a = {0}, b = {0};
     (void)stat(out, &a);
     (void)stat(err, &b);
-    if (a.st_size + b.st_size != job->output_size) {
-        job->output_size = a.st_size + b.st_size;
-        job->last_output = clock_mono();
-        agent_errors_read(&job->errors);
-        logs_more(job);
+    if (a.st_size + b.st_size != attempt->output_size) {
+        attempt->output_size = a.st_size + b.st_size;
+        attempt->last_output = clock_mono();
+        agent_errors_read(&attempt->errors);
+        logs_more(attempt);
     }
 }
 
 /* Reads the agent's new output. Returns true if there may be more, as an agent can write faster
  * than we read. */
-static bool read_output(struct attempt *job)
+static bool read_output(struct attempt *attempt)
 {
     enum { STEPS = 256 };
     int steps = 0;
-    while (steps < STEPS && output_tail_more(&job->tail))
+    while (steps < STEPS && output_tail_more(&attempt->tail))
         steps++;
     return steps == STEPS;
 }
 
 static void on_tick(void *ctx)
 {
-    struct attempt *job = ctx;
-    const struct task *t = task_of(job);
+    struct attempt *attempt = ctx;
+    const struct task *t = task_of(attempt);
     int64_t now = clock_mono();
-    int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
-    bool more = read_output(job);
-    note_output(job);
-    progress_tell(job, true);
-    if (job->spoke &&
-        !job->report
+    int64_t timeout = t->timeout > 0 ? t->timeout : attempt->run->opts.timeout;
+    bool more = read_output(attempt);
+    note_output(attempt);
+    progress_tell(attempt, true);
+    if (attempt->spoke &&
+        !attempt->report
              .failed) /* a failure message would have been followed by the report of the failure */
-        lane_prove(job->run, job->task);
-    job->spoke = job->report.speaks;
-    if (timeout > 0 && now - job->agent_started >= timeout)
-        attempt_stop(job, STOP_TIMEOUT, GUARD_STOP);
+        lane_prove(attempt->run, attempt->task);
+    attempt->spoke = attempt->report.speaks;
+    if (timeout > 0 && now - attempt->agent_started >= timeout)
+        attempt_stop(attempt, STOP_TIMEOUT, GUARD_STOP);
     else
-        stall_look(job);
-    if (!job->stopped)
-        watch_again(job->tick, more ? 1 : TICK_MS);
+        stall_look(attempt);
+    if (!attempt->stopped)
+        watch_again(attempt->tick, more ? 1 : TICK_MS);
 }
 
-static bool is_judged_failed(struct attempt *job, struct buf *reason)
+static bool is_judged_failed(struct attempt *attempt, struct buf *reason)
 {
-    const struct run_options *opts = &job->run->opts;
-    return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
+    const struct run_options *opts = &attempt->run->opts;
+    return opts->judge && opts->judge(opts->judge_ctx, attempt->task, attempt->dir, reason);
 }
 
 /* Lets a drop-in classify the failure. With exit code 0, only the agent's own report says that it
  * failed. */
-static enum failure classify_failure(const struct attempt *job, int exit_code, enum failure failure)
+static enum failure classify_failure(const struct attempt *attempt, int exit_code, enum failure failure)
 {
-    const struct run_options *opts = &job->run->opts;
-    if (!opts->blame || job->exit_signal)
+    const struct run_options *opts = &attempt->run->opts;
+    if (!opts->blame || attempt->exit_signal)
         return failure;
-    return opts->blame(opts->judge_ctx, job->task, job->dir, exit_code,
-                       job->report.failed ? failure : FAILURE_TRANSIENT);
+    return opts->blame(opts->judge_ctx, attempt->task, attempt->dir, exit_code,
+                       attempt->report.failed ? failure : FAILURE_TRANSIENT);
 }
 
-static bool is_other_failure(const struct attempt *job)
+static bool is_other_failure(const struct attempt *attempt)
 {
-    return job->report.failed && job->report.failure != FAILURE_LIMIT;
+    return attempt->report.failed && attempt->report.failure != FAILURE_LIMIT;
 }
 
 /* True if the agent stopped early but its own commits may count. A read-only task has no result
  * without the agent's last message. */
-static bool counts_by_commits(const struct attempt *job, int exit_code)
+static bool counts_by_commits(const struct attempt *attempt, int exit_code)
 {
-    const struct task *t = task_of(job);
-    return agent_ended_early(run_engine(job->run, job->task), &job->report, exit_code,
-                             job->exit_signal) &&
+    const struct task *t = task_of(attempt);
+    return agent_ended_early(run_engine(attempt->run, attempt->task), &attempt->report, exit_code,
+                             attempt->exit_signal) &&
            !t->read_only && !t->hand_on;
 }
 
-static void on_agent_end(struct attempt *job, int exit_code)
+static void on_agent_end(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
-    enum engine engine = run_engine(job->run, job->task);
+    enum engine engine = run_engine(attempt->run, attempt->task);
     enum failure failure = FAILURE_TRANSIENT;
     struct err err = {0};
-    agent_errors_read(&job->errors);
-    if (job->flooded)
-        output_tail_close(&job->tail);
+    agent_errors_read(&attempt->errors);
+    if (attempt->flooded)
+        output_tail_close(&attempt->tail);
     else
-        output_tail_end(&job->tail);
-    watch_free(job->tick);
-    job->tick = NULL;
-    progress_tell(job, false);
-    progress_tell_exit(job);
-    logs_end(job);
-    task_run(job)->status.exit_code = exit_code;
-    sched_set_aside(&job->run->sched, job->task);
-    run_wake(job->run);
-    bool limited = job->stopped == STOP_LIMIT;
-    if (!limited && (exit_code == 0 ? !job->report.failed : is_other_failure(job)))
-        lane_prove(job->run, job->task);
-    attempt_read_tail(job, "err", &err_text);
-    if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
-        job->report.finished = job->report.ok = true;
-    if (job->stopped == STOP_USER)
-        attempt_fail_stopped(job);
-    else if (job->stopped == STOP_TIMEOUT)
-        attempt_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
-    else if (job->stopped == STOP_IDLE)
-        attempt_fail(job, FAILURE_IDLE, "printed nothing for longer than its idle timeout");
-    else if (job->stopped == STOP_QUESTION)
-        attempt_fail(job, FAILURE_IDLE,
+        output_tail_end(&attempt->tail);
+    watch_free(attempt->tick);
+    attempt->tick = NULL;
+    progress_tell(attempt, false);
+    progress_tell_exit(attempt);
+    logs_end(attempt);
+    task_run(attempt)->status.exit_code = exit_code;
+    sched_set_aside(&attempt->run->sched, attempt->task);
+    run_wake(attempt->run);
+    bool limited = attempt->stopped == STOP_LIMIT;
+    if (!limited && (exit_code == 0 ? !attempt->report.failed : is_other_failure(attempt)))
+        lane_prove(attempt->run, attempt->task);
+    attempt_read_tail(attempt, "err", &err_text);
+    if (attempt->run->opts.silent_ok && exit_code == 0 && !attempt->report.finished)
+        attempt->report.finished = attempt->report.ok = true;
+    if (attempt->stopped == STOP_USER)
+        attempt_fail_stopped(attempt);
+    else if (attempt->stopped == STOP_TIMEOUT)
+        attempt_fail(attempt, FAILURE_TIMEOUT, "took longer than its timeout");
+    else if (attempt->stopped == STOP_IDLE)
+        attempt_fail(attempt, FAILURE_IDLE, "printed nothing for longer than its idle timeout");
+    else if (attempt->stopped == STOP_QUESTION)
+        attempt_fail(attempt, FAILURE_IDLE,
                      "waited for an answer, and no person is there to give one: %s",
-                     job->stall.question);
+                     attempt->stall.question);
     else if (limited)
-        attempt_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
-    else if (job->stopped == STOP_BUDGET)
-        attempt_fail(job, FAILURE_BUDGET, "%s is used up",
-                     job->run->budget_spent ? "the run's budget" : "its budget");
-    else if (process_was_broken(job, &failure, &reason))
-        attempt_fail(job, failure, "%s", reason.s);
-    else if (!(job->ended_early = counts_by_commits(job, exit_code)) &&
-             agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
+        attempt_fail(attempt, FAILURE_LIMIT, "%s", attempt->stall.limit);
+    else if (attempt->stopped == STOP_BUDGET)
+        attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
+                     attempt->run->budget_spent ? "the run's budget" : "its budget");
+    else if (process_was_broken(attempt, &failure, &reason))
+        attempt_fail(attempt, failure, "%s", reason.s);
+    else if (!(attempt->ended_early = counts_by_commits(attempt, exit_code)) &&
+             agent_failed(engine, &attempt->report, exit_code, attempt->exit_signal, err_text.s, &failure,
                           &reason))
-        attempt_fail(job, classify_failure(job, exit_code, failure), "%s", reason.s);
-    else if (job->tampered)
-        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
-    else if (is_judged_failed(job, &reason))
-        attempt_fail(job, classify_failure(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
-    else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
-        attempt_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
-    else if (request_follow_up(job))
+        attempt_fail(attempt, classify_failure(attempt, exit_code, failure), "%s", reason.s);
+    else if (attempt->tampered)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (is_judged_failed(attempt, &reason))
+        attempt_fail(attempt, classify_failure(attempt, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
+    else if (attempt->overrun && attempt->run->pf->plan.land_budget != LAND_BUDGET_WARN)
+        attempt_fail(attempt, FAILURE_BUDGET, "used %s", attempt->overrun);
+    else if (request_follow_up(attempt))
         return;
-    else if (task_of(job)->hand_on && findings_keep(job, &err))
-        attempt_error(job, &err);
-    else if (task_of(job)->read_only)
-        attempt_unlanded(job);
+    else if (task_of(attempt)->hand_on && findings_keep(attempt, &err))
+        attempt_error(attempt, &err);
+    else if (task_of(attempt)->read_only)
+        attempt_unlanded(attempt);
     else
-        attempt_stage(job);
+        attempt_stage(attempt);
 }
 
 /* Adds up the usage of earlier attempts in the same session. */
-static void add_earlier_usage(struct attempt *job)
+static void add_earlier_usage(struct attempt *attempt)
 {
-    struct run *run = job->run;
-    for (int i = job->attempt - 1; job->session && i > 0; i--) {
-        autofree char *out = attempt_file_path(run->dir, task_of(job)->id, i, "out");
-        autofree char *err = attempt_file_path(run->dir, task_of(job)->id, i, "err");
-        if (!agent_add_use(run_engine(run, job->task), out, err, job->session, &job->report.before))
+    struct run *run = attempt->run;
+    for (int i = attempt->number - 1; attempt->session && i > 0; i--) {
+        autofree char *out = attempt_file_path(run->dir, task_of(attempt)->id, i, "out");
+        autofree char *err = attempt_file_path(run->dir, task_of(attempt)->id, i, "err");
+        if (!agent_add_use(run_engine(run, attempt->task), out, err, attempt->session, &attempt->report.before))
             break;
     }
 }
 
-static int start_agent(struct attempt *job, struct err *err)
+static int start_agent(struct attempt *attempt, struct err *err)
 {
-    autofree char *prompt = attempt_file(job, "prompt"), *out = attempt_file(job, "out");
-    autofree char *errlog = attempt_file(job, "err");
+    autofree char *prompt = attempt_file(attempt, "prompt"), *out = attempt_file(attempt, "out");
+    autofree char *errlog = attempt_file(attempt, "err");
     struct agent_context ctx = {
-        .self = job->run->opts.self,
-        .exe = run_program(job->run, run_engine(job->run, job->task)),
+        .self = attempt->run->opts.self,
+        .exe = run_program(attempt->run, run_engine(attempt->run, attempt->task)),
         .prompt_file = prompt,
-        .session = job->session,
-        .usd = budget_left(job->run, job->task),
-        .dir = job->cwd,
-        .admin = job->has_workspace ? job->ws.admin : NULL,
-        .common = job->has_workspace ? job->ws.common : NULL,
+        .session = attempt->session,
+        .usd = budget_left(attempt->run, attempt->task),
+        .dir = attempt->cwd,
+        .admin = attempt->has_workspace ? attempt->ws.admin : NULL,
+        .common = attempt->has_workspace ? attempt->ws.common : NULL,
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
-    struct task task = *task_of(job);
-    if (task_run(job)->falls_back)
+    struct task task = *task_of(attempt);
+    if (task_run(attempt)->falls_back)
         task.model = task.fallback.model;
-    agent_leave_out(run_engine(job->run, job->task), &task);
-    if (attempt_write_prompt(job, prompt, err) || attempt_environment(job, &call.env, err) ||
-        agent_build(run_engine(job->run, job->task), &task, &ctx, &call, err) ||
-        process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
+    agent_leave_out(run_engine(attempt->run, attempt->task), &task);
+    if (attempt_write_prompt(attempt, prompt, err) || attempt_environment(attempt, &call.env, err) ||
+        agent_build(run_engine(attempt->run, attempt->task), &task, &ctx, &call, err) ||
+        process_start_guarded(attempt, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
-    output_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
-    agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
-    add_earlier_usage(job);
-    logs_begin(job);
-    job->agent_started = job->last_output = clock_mono();
-    job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
+    output_tail_open(&attempt->tail, out, agent_dialect(run_engine(attempt->run, attempt->task)), &attempt->report);
+    agent_errors_open(&attempt->errors, errlog, run_engine(attempt->run, attempt->task), &attempt->report);
+    add_earlier_usage(attempt);
+    logs_begin(attempt);
+    attempt->agent_started = attempt->last_output = clock_mono();
+    attempt->tick = loop_timer(attempt->run->loop, TICK_MS, on_tick, attempt);
     return 0;
 }
 
-void attempt_run_agent(struct attempt *job)
+void attempt_run_agent(struct attempt *attempt)
 {
     struct err err = {0};
-    task_set_state(job->run, job->task, TASK_RUNNING);
-    if (start_agent(job, &err)) {
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    task_set_state(attempt->run, attempt->task, TASK_RUNNING);
+    if (start_agent(attempt, &err)) {
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
         return;
     }
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    node_put_string(&a, data, "engine", run_engine_name(job->run, job->task));
-    node_put_string(&a, data, "workspace", job->cwd);
-    node_put_string(&a, data, "log", job->dir);
-    record(job->run, EV_TASK_STARTED, job->task, data);
+    node_put_string(&a, data, "engine", run_engine_name(attempt->run, attempt->task));
+    node_put_string(&a, data, "workspace", attempt->cwd);
+    node_put_string(&a, data, "log", attempt->dir);
+    record(attempt->run, EV_TASK_STARTED, attempt->task, data);
     arena_done(&a);
 }
 
-struct attempt *attempt_new(struct run *run, uint32_t task, int attempt)
+struct attempt *attempt_new(struct run *run, uint32_t task, int number)
 {
-    struct attempt *job = mem_alloc(sizeof(*job));
-    *job = (struct attempt){
+    struct attempt *attempt = mem_alloc(sizeof(*attempt));
+    *attempt = (struct attempt){
         .run = run,
         .task = task,
-        .attempt = attempt,
+        .number = number,
         .process = {.lifeline = -1, .status = -1},
         .report = AGENT_REPORT_INIT,
         .tail = {.fd = -1},
@@ -382,17 +382,17 @@ struct attempt *attempt_new(struct run *run, uint32_t task, int attempt)
         .candidate_base = BUF_INIT,
         .was = BUF_INIT,
     };
-    job->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, job->attempt);
-    run->tasks[task].job = job;
-    run->jobs++;
-    return job;
+    attempt->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, attempt->number);
+    run->tasks[task].attempt = attempt;
+    run->attempts++;
+    return attempt;
 }
 
 /* Landing needs no worker. */
-static void land_prepared(struct attempt *job)
+static void land_prepared(struct attempt *attempt)
 {
-    sched_set_aside(&job->run->sched, job->task);
-    land_queue(job);
+    sched_set_aside(&attempt->run->sched, attempt->task);
+    land_queue(attempt);
 }
 
 void attempt_start(struct run *run, uint32_t task)
@@ -403,27 +403,27 @@ void attempt_start(struct run *run, uint32_t task)
     if (lands)
         sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
     lane_enter(run, task);
-    struct attempt *job =
+    struct attempt *attempt =
         attempt_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
-    autofree char *boot = attempt_file(job, "boot");
+    autofree char *boot = attempt_file(attempt, "boot");
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
     tr->lands = false;
-    job->session = steal_ptr(tr->session);
-    if (!job->session) {
+    attempt->session = steal_ptr(tr->session);
+    if (!attempt->session) {
         free(steal_ptr(tr->was_in));
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }
-    if (attempt_dir_make(job, &err) || boot_note(boot, &err))
-        attempt_error(job, &err);
-    else if (job->session && tr->remade)
-        repair_make_again(job);
-    else if (job->session)
-        prepare_adopted(job);
+    if (attempt_dir_make(attempt, &err) || boot_note(boot, &err))
+        attempt_error(attempt, &err);
+    else if (attempt->session && tr->remade)
+        repair_make_again(attempt);
+    else if (attempt->session)
+        prepare_adopted(attempt);
     else if (lands)
-        prepare_again(job, land_prepared);
+        prepare_again(attempt, land_prepared);
     else
-        prepare(job);
+        prepare(attempt);
 }

@@ -8,10 +8,10 @@
 #include "run/run_private.h"
 
 /* Creates the folder and its tmp/ for the agent. */
-int attempt_dir_make(struct attempt *job, struct err *err);
+int attempt_dir_make(struct attempt *attempt, struct err *err);
 
 /* Called when an agent has ended. If something replaced the folder or one of its parents, moves
  * that aside, creates the folder again and sets the error text `lost_dir`. */
-void attempt_dir_check(struct attempt *job);
+void attempt_dir_check(struct attempt *attempt);
 
 #endif

@@ -9,16 +9,16 @@
 enum { FINDINGS_MAX = 1 << 20 };
 static const char findings_file[] = "said";
 
-int findings_keep(const struct attempt *job, struct err *err)
+int findings_keep(const struct attempt *attempt, struct err *err)
 {
-    autofree char *path = attempt_file(job, findings_file);
+    autofree char *path = attempt_file(attempt, findings_file);
     autobuf struct buf raw = BUF_INIT, text = BUF_INIT;
-    if (job->report.text.len)
-        buf_add(&raw, job->report.text.s, job->report.text.len);
-    else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* its output is plain text */
-        attempt_read_tail(job, "out", &raw);
+    if (attempt->report.text.len)
+        buf_add(&raw, attempt->report.text.s, attempt->report.text.len);
+    else if (run_engine(attempt->run, attempt->task) == ENGINE_COMMAND) /* its output is plain text */
+        attempt_read_tail(attempt, "out", &raw);
     struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
-    secrets_mask_cut(&job->run->secrets, raw.s, raw.len, cut, &text);
+    secrets_mask_cut(&attempt->run->secrets, raw.s, raw.len, cut, &text);
     return file_replace_private(path, text.s, text.len, err);
 }
 

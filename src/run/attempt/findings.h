@@ -7,7 +7,7 @@
 #include "run/run_private.h"
 
 /* Writes the agent's last message, without secrets, beside its logs. A resume finds it there. */
-int findings_keep(const struct attempt *job, struct err *err);
+int findings_keep(const struct attempt *attempt, struct err *err);
 
 /* Appends the findings of a task's dependencies to its prompt. */
 int findings_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err);

@@ -50,10 +50,10 @@ static void add_git_setting(struct strv *env, const char *key, const char *value
     env_set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
 }
 
-int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
+int attempt_environment(struct attempt *attempt, struct strv *env, struct err *err)
 {
-    const struct run *run = job->run;
-    const struct task *t = &run->pf->plan.tasks[job->task];
+    const struct run *run = attempt->run;
+    const struct task *t = &run->pf->plan.tasks[attempt->task];
     git_outside_environment(env);
     for (size_t i = 0; i < t->env.n; i++) {
         if (env_set_planned(env, &t->env.v[i], err))
@@ -63,15 +63,15 @@ int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
         strv_push(env, run->opts.write_env[i]);
     env_set(env, "ANABRANCH_RUN", "%s", run->id);
     env_set(env, "ANABRANCH_TASK", "%s", t->id);
-    env_set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
-    env_set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
-    env_set(env, "TMPDIR", "%s/tmp", job->dir);
+    env_set(env, "ANABRANCH_ATTEMPT", "%d", attempt->number);
+    env_set(env, "ANABRANCH_WORKSPACE", "%s", attempt->cwd);
+    env_set(env, "TMPDIR", "%s/tmp", attempt->dir);
     /* If a workspace loses its .git, git must not take it for a part of the user's checkout. */
     if (run->base)
         env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
                 getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
-    if (job->port)
-        env_set(env, "ANABRANCH_PORT", "%d", job->port);
+    if (attempt->port)
+        env_set(env, "ANABRANCH_PORT", "%d", attempt->port);
     if (t->estimate > 0)
         env_set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
     add_owns(env, run, t);
@@ -79,8 +79,8 @@ int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
      * out the included files, as ours does. */
     add_git_setting(env, "gc.auto", "0");
     add_git_setting(env, "maintenance.auto", "false");
-    if (job->excludes)
-        add_git_setting(env, "core.excludesFile", job->excludes);
+    if (attempt->excludes)
+        add_git_setting(env, "core.excludesFile", attempt->excludes);
     return 0;
 }
 
@@ -94,37 +94,37 @@ static const char merged_text[] =
     "\nYour folder now has your work merged with everything that has landed meanwhile: we verified "
     "that. Fix it there.\n";
 
-int attempt_write_prompt(struct attempt *job, const char *path, struct err *err)
+int attempt_write_prompt(struct attempt *attempt, const char *path, struct err *err)
 {
-    const struct run *run = job->run;
-    const struct task *t = &run->pf->plan.tasks[job->task];
+    const struct run *run = attempt->run;
+    const struct task *t = &run->pf->plan.tasks[attempt->task];
     autobuf struct buf text = BUF_INIT;
-    if (job->session && !job->mending)
+    if (attempt->session && !attempt->mending)
         buf_addstr(&text, resumed_text);
-    else if (!job->session && (plan_file_prompt(run->pf, t, &text, err) ||
-                               findings_tell(run, job->task, &text, err)))
+    else if (!attempt->session && (plan_file_prompt(run->pf, t, &text, err) ||
+                               findings_tell(run, attempt->task, &text, err)))
         return -1;
-    const char *told = job->brief ? job->brief : run->tasks[job->task].feedback;
+    const char *told = attempt->brief ? attempt->brief : run->tasks[attempt->task].feedback;
     if (told)
         buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", told);
-    if (job->mending == REPAIR_MERGED)
+    if (attempt->mending == REPAIR_MERGED)
         buf_addstr(&text, merged_text);
     if (unlink(path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", path);
     return file_create(path, text.s, text.len, err);
 }
 
-static void add_placeholder(struct buf *out, const struct attempt *job, const char *word,
+static void add_placeholder(struct buf *out, const struct attempt *attempt, const char *word,
                             size_t len)
 {
-    const struct task *t = &job->run->pf->plan.tasks[job->task];
+    const struct task *t = &attempt->run->pf->plan.tasks[attempt->task];
     const struct {
         const char *word, *value;
     } known[] = {
         {"{id}", t->id},
         {"{title}", t->title ? t->title : t->id},
-        {"{run}", job->run->id},
-        {"{engine}", run_engine_name(job->run, job->task)},
+        {"{run}", attempt->run->id},
+        {"{engine}", run_engine_name(attempt->run, attempt->task)},
     };
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (strlen(known[i].word) == len && strncmp(known[i].word, word, len) == 0) {
@@ -135,7 +135,7 @@ static void add_placeholder(struct buf *out, const struct attempt *job, const ch
     buf_add(out, word, len);
 }
 
-void attempt_expand(const struct attempt *job, const char *s, struct buf *out)
+void attempt_expand(const struct attempt *attempt, const char *s, struct buf *out)
 {
     while (*s) {
         size_t plain = strcspn(s, "{");
@@ -144,18 +144,18 @@ void attempt_expand(const struct attempt *job, const char *s, struct buf *out)
         if (!*s)
             break;
         size_t len = strcspn(s, "}");
-        add_placeholder(out, job, s, len + (s[len] == '}'));
+        add_placeholder(out, attempt, s, len + (s[len] == '}'));
         s += len + (s[len] == '}');
     }
 }
 
-char *attempt_message(struct attempt *job)
+char *attempt_message(struct attempt *attempt)
 {
-    const struct plan *plan = &job->run->pf->plan;
+    const struct plan *plan = &attempt->run->pf->plan;
     autobuf struct buf out = BUF_INIT;
-    attempt_expand(job, plan->commit_message ? plan->commit_message : "{title}", &out);
-    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", plan->tasks[job->task].id,
-             job->run->id);
+    attempt_expand(attempt, plan->commit_message ? plan->commit_message : "{title}", &out);
+    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", plan->tasks[attempt->task].id,
+             attempt->run->id);
     return buf_steal(&out);
 }
 

@@ -8,15 +8,15 @@
 
 /* Builds the environment: ours without variables that redirect git, the task's variables, and the
  * ANABRANCH_ ones. */
-int attempt_environment(struct attempt *job, struct strv *env, struct err *err);
+int attempt_environment(struct attempt *attempt, struct strv *env, struct err *err);
 
 /* Writes the prompt to a file, with the feedback about the last attempt. */
-int attempt_write_prompt(struct attempt *job, const char *path, struct err *err);
+int attempt_write_prompt(struct attempt *attempt, const char *path, struct err *err);
 
 /* Appends a text and replaces {id}, {title}, {run} and {engine} in it. */
-void attempt_expand(const struct attempt *job, const char *s, struct buf *out);
+void attempt_expand(const struct attempt *attempt, const char *s, struct buf *out);
 
-char *attempt_message(struct attempt *job);
+char *attempt_message(struct attempt *attempt);
 
 /* Builds the call for a command of the plan; always returns 0. */
 int attempt_command(const struct plan_command *cmd, const char *dir, struct agent_call *call);

@@ -67,97 +67,97 @@ struct logs_copies {
     struct log_copy v[COPIES];
 };
 
-static void free_copies(struct attempt *job)
+static void free_copies(struct attempt *attempt)
 {
     for (size_t i = 0; i < COPIES; i++) {
-        struct log_copy *c = &job->copies->v[i];
+        struct log_copy *c = &attempt->copies->v[i];
         if (c->from >= 0)
             (void)close(c->from);
         if (c->to >= 0)
             (void)close(c->to);
         secrets_stream_done(&c->stream);
     }
-    free(job->copies);
-    job->copies = NULL;
+    free(attempt->copies);
+    attempt->copies = NULL;
 }
 
-static char *copy_path(const struct attempt *job, size_t i)
+static char *copy_path(const struct attempt *attempt, size_t i)
 {
     static const char *const endings[COPIES] = {"stdout", "stderr"};
-    return mem_printf("%s/%s-%s.log", job->run->opts.log_dir, task_of(job)->id, endings[i]);
+    return mem_printf("%s/%s-%s.log", attempt->run->opts.log_dir, task_of(attempt)->id, endings[i]);
 }
 
 /* Reports an error and stops copying. */
-static void stop_copying(struct attempt *job, const struct err *err)
+static void stop_copying(struct attempt *attempt, const struct err *err)
 {
-    free_copies(job);
-    record_error(job->run, job->task, err);
+    free_copies(attempt);
+    record_error(attempt->run, attempt->task, err);
 }
 
-static void report_write_error(struct attempt *job, size_t i)
+static void report_write_error(struct attempt *attempt, size_t i)
 {
-    autofree char *to = copy_path(job, i);
+    autofree char *to = copy_path(attempt, i);
     struct err err = {0};
     (void)err_sys(&err, "write '%s'", to);
-    stop_copying(job, &err);
+    stop_copying(attempt, &err);
 }
 
-static int open_copy(struct attempt *job, size_t i, struct err *err)
+static int open_copy(struct attempt *attempt, size_t i, struct err *err)
 {
     static const char *const names[COPIES] = {"out", "err"};
-    struct log_copy *c = &job->copies->v[i];
-    bool again = task_run(job)->logged;
-    autofree char *from = attempt_file(job, names[i]), *to = copy_path(job, i);
+    struct log_copy *c = &attempt->copies->v[i];
+    bool again = task_run(attempt)->logged;
+    autofree char *from = attempt_file(attempt, names[i]), *to = copy_path(attempt, i);
     const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
     if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &c->from, err) ||
         file_open(AT_FDCWD, to, how, &c->to, err))
         return -1;
     if (fchmod(c->to, 0600) < 0 ||
-        (again && dprintf(c->to, "\n===== retry attempt %d =====\n", job->attempt - 1) < 0))
+        (again && dprintf(c->to, "\n===== retry attempt %d =====\n", attempt->number - 1) < 0))
         return err_sys(err, "write '%s'", to);
     return 0;
 }
 
-void logs_begin(struct attempt *job)
+void logs_begin(struct attempt *attempt)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct err err = {0};
-    logs_end(job);
+    logs_end(attempt);
     if (!run->opts.log_dir)
         return;
     if (dirs_make(run->opts.log_dir, &err)) {
-        record_error(run, job->task, &err);
+        record_error(run, attempt->task, &err);
         return;
     }
-    job->copies = mem_alloc(sizeof(*job->copies));
+    attempt->copies = mem_alloc(sizeof(*attempt->copies));
     for (size_t i = 0; i < COPIES; i++)
-        job->copies->v[i] = (struct log_copy){-1, -1, SECRETS_STREAM_INIT(&run->secrets)};
-    for (size_t i = 0; job->copies && i < COPIES; i++) {
-        if (open_copy(job, i, &err))
-            stop_copying(job, &err);
+        attempt->copies->v[i] = (struct log_copy){-1, -1, SECRETS_STREAM_INIT(&run->secrets)};
+    for (size_t i = 0; attempt->copies && i < COPIES; i++) {
+        if (open_copy(attempt, i, &err))
+            stop_copying(attempt, &err);
     }
-    run->tasks[job->task].logged = true;
+    run->tasks[attempt->task].logged = true;
 }
 
-void logs_more(struct attempt *job)
+void logs_more(struct attempt *attempt)
 {
-    for (size_t i = 0; job->copies && i < COPIES; i++) {
-        struct log_copy *c = &job->copies->v[i];
+    for (size_t i = 0; attempt->copies && i < COPIES; i++) {
+        struct log_copy *c = &attempt->copies->v[i];
         int64_t left = MORE_MAX;
         if (copy_some(&c->stream, c->from, c->to, &left))
-            report_write_error(job, i);
+            report_write_error(attempt, i);
     }
 }
 
-void logs_end(struct attempt *job)
+void logs_end(struct attempt *attempt)
 {
-    for (size_t i = 0; job->copies && i < COPIES; i++) {
-        struct log_copy *c = &job->copies->v[i];
+    for (size_t i = 0; attempt->copies && i < COPIES; i++) {
+        struct log_copy *c = &attempt->copies->v[i];
         if (copy_rest(&c->stream, c->from, c->to))
-            report_write_error(job, i);
+            report_write_error(attempt, i);
     }
-    if (job->copies)
-        free_copies(job);
+    if (attempt->copies)
+        free_copies(attempt);
 }
 
 /* True if the file contains a secret. Uses bounded memory. */
@@ -302,27 +302,27 @@ static const char *const *explaining_logs(enum failure failure)
 }
 
 /* Appends the end of a log, without the engine's chatter if the agent wrote it. */
-static void add_log_tail(const struct attempt *job, const char *path, bool agent, struct buf *out)
+static void add_log_tail(const struct attempt *attempt, const char *path, bool agent, struct buf *out)
 {
     autobuf struct buf raw = BUF_INIT;
     bool cut = read_end(path, &raw);
     if (agent)
-        agent_drop_chatter(run_engine(job->run, job->task), &raw);
-    add_tail(job->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
+        agent_drop_chatter(run_engine(attempt->run, attempt->task), &raw);
+    add_tail(attempt->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
 }
 
-void logs_explain(const struct attempt *job, enum failure failure, struct buf *out)
+void logs_explain(const struct attempt *attempt, enum failure failure, struct buf *out)
 {
     const char *const *names = explaining_logs(failure);
     size_t before = out->len;
     bool agent = *names && strcmp(*names, "err") == 0;
     for (; *names && out->len == before; names++) {
-        autofree char *path = mem_printf("%s/%s", job->dir, *names);
-        add_log_tail(job, path, agent, out);
+        autofree char *path = mem_printf("%s/%s", attempt->dir, *names);
+        add_log_tail(attempt, path, agent, out);
     }
     if (agent && out->len == before)
-        add_tail(job->run, job->report.text.s, job->report.text.len,
-                 (struct secrets_cut){.end = job->report.text.len >= JSON_TEXT_MAX}, TAIL_LINES,
+        add_tail(attempt->run, attempt->report.text.s, attempt->report.text.len,
+                 (struct secrets_cut){.end = attempt->report.text.len >= JSON_TEXT_MAX}, TAIL_LINES,
                  out);
 }
 

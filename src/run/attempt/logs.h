@@ -10,9 +10,9 @@
 /* If the user has such a folder: logs_begin() opens the files when an agent starts, and truncates
  * them for the first attempt of a task; logs_more() copies new output; logs_end() copies the rest.
  * An error is reported and does not fail the task. */
-void logs_begin(struct attempt *job);
-void logs_more(struct attempt *job);
-void logs_end(struct attempt *job); /* does nothing before logs_begin() */
+void logs_begin(struct attempt *attempt);
+void logs_more(struct attempt *attempt);
+void logs_end(struct attempt *attempt); /* does nothing before logs_begin() */
 
 /* Removes secrets from the output of an attempt's commands in `dir`. The commands must have ended.
  * Errors are reported. */
@@ -26,7 +26,7 @@ void logs_shown(const struct run *run, const char *s, size_t len, struct buf *ou
 
 /* Appends the last lines of the output that explains a failure: of the verification, the setup or
  * the agent. Same format as logs_shown(). */
-void logs_explain(const struct attempt *job, enum failure failure, struct buf *out);
+void logs_explain(const struct attempt *attempt, enum failure failure, struct buf *out);
 
 /* At the end of a run that keeps no logs: deletes those of successful tasks. */
 void logs_discard(struct run *run);

@@ -121,13 +121,13 @@ static int collect_path(void *ctx, const char *path, const struct tree_entry *fr
 }
 
 /* Reverts others' changes on top of the task's tree. */
-static int revert_others(const struct attempt *job, const char *start, const char *landed,
+static int revert_others(const struct attempt *attempt, const char *start, const char *landed,
                          const char *made, struct merge_result *ret, struct err *err)
 {
-    struct git_place at = run_place(job->run);
+    struct git_place at = run_place(attempt->run);
     autobuf struct buf was = BUF_INIT, ours = BUF_INIT, theirs = BUF_INIT;
     const char *const parents[] = {landed, NULL};
-    at.work_tree = job->run->pf->repo.root;
+    at.work_tree = attempt->run->pf->repo.root;
     return git_tree_of(&at, start, &was, err) ||
                    git_commit_tree(&at, made, parents, "made", &ours, err) ||
                    git_commit_tree(&at, was.s, parents, "taken back", &theirs, err) ||
@@ -137,7 +137,7 @@ static int revert_others(const struct attempt *job, const char *start, const cha
 }
 
 /* If that revert changes nothing in a path, the task has already undone others' change there. */
-static int check_lines(const struct attempt *job, struct search *s, const char *start,
+static int check_lines(const struct attempt *attempt, struct search *s, const char *start,
                        const char *landed, const char *made, struct err *err)
 {
     automerge struct merge_result m = MERGE_RESULT_INIT;
@@ -145,8 +145,8 @@ static int check_lines(const struct attempt *job, struct search *s, const char *
     automap struct map there = {0};
     if (!s->lines.n)
         return 0;
-    if (revert_others(job, start, landed, made, &m, err) ||
-        tree_diff_each(job->run->batch, made, m.tree.s, collect_path, &differs, err))
+    if (revert_others(attempt, start, landed, made, &m, err) ||
+        tree_diff_each(attempt->run->batch, made, m.tree.s, collect_path, &differs, err))
         return -1;
     for (size_t i = 0; i < differs.n; i++)
         (void)map_put(&there, differs.v[i], strlen(differs.v[i]), differs.v[i]);
@@ -160,26 +160,26 @@ static int check_lines(const struct attempt *job, struct search *s, const char *
 }
 
 /* `made` is a tree. */
-static int find_reverts(const struct attempt *job, const char *start, const char *landed,
+static int find_reverts(const struct attempt *attempt, const char *start, const char *landed,
                         const char *made, struct strv *ret, struct err *err)
 {
     own_cleanup(search_done) struct search s = {.id_len = strlen(made) / 2, .found = ret};
-    struct git_batch *batch = job->run->batch;
+    struct git_batch *batch = attempt->run->batch;
     if (strcmp(start, landed) == 0)
         return 0;
     if (tree_diff_each(batch, start, landed, collect_others_change, &s, err) ||
         tree_diff_each(batch, landed, made, check_path, &s, err))
         return -1;
     check_moves(&s);
-    return check_lines(job, &s, start, landed, made, err);
+    return check_lines(attempt, &s, start, landed, made, err);
 }
 
 /* Finds where the task and a base diverged: one of several bases may be older than the task's
  * start. */
-static int find_common(const struct attempt *job, const char *origin, const char *base, bool alone,
+static int find_common(const struct attempt *attempt, const char *origin, const char *base, bool alone,
                        struct buf *ret, struct err *err)
 {
-    struct git_place at = run_place(job->run);
+    struct git_place at = run_place(attempt->run);
     if (alone) {
         buf_addstr(ret, origin);
         return 0;
@@ -187,23 +187,23 @@ static int find_common(const struct attempt *job, const char *origin, const char
     return git_call(&at, ret, err, "merge-base", origin, base, NULL);
 }
 
-int own_work_reverts(const struct attempt *job, const struct commit_draft *draft, struct strv *ret,
+int own_work_reverts(const struct attempt *attempt, const struct commit_draft *draft, struct strv *ret,
                      struct err *err)
 {
-    const struct task_run *tr = &job->run->tasks[job->task];
+    const struct task_run *tr = &attempt->run->tasks[attempt->task];
     const char *origin = tr->origin ? tr->origin : tr->start;
     const struct own_history *own = &draft->own;
     for (size_t i = 0; i < own->bases.n; i++) {
         autobuf struct buf start = BUF_INIT;
-        if (find_common(job, origin, own->bases.v[i], own->bases.n == 1, &start, err) ||
-            find_reverts(job, start.s, own->bases.v[i], draft->tree.s, ret, err))
+        if (find_common(attempt, origin, own->bases.v[i], own->bases.n == 1, &start, err) ||
+            find_reverts(attempt, start.s, own->bases.v[i], draft->tree.s, ret, err))
             return -1;
     }
-    return own->fork.len ? find_reverts(job, own->fork.s, tr->start, draft->tree.s, ret, err) : 0;
+    return own->fork.len ? find_reverts(attempt, own->fork.s, tr->start, draft->tree.s, ret, err) : 0;
 }
 
 struct inspection {
-    const struct attempt *job;
+    const struct attempt *attempt;
     struct arena arena;
     size_t id_len;
     const char *base;
@@ -255,12 +255,12 @@ static bool is_odd(const char *path, const struct tree_entry *to)
 static int check_secrets(struct inspection *in, const char *id, struct err *err)
 {
     enum { BLOB_MAX = 16 << 20 };
-    const struct secrets *secrets = &in->job->run->secrets;
+    const struct secrets *secrets = &in->attempt->run->secrets;
     autobuf struct buf text = BUF_INIT;
     size_t size;
-    if (git_batch_size(in->job->run->batch, id, &size, err))
+    if (git_batch_size(in->attempt->run->batch, id, &size, err))
         return -1;
-    if (size <= BLOB_MAX && git_batch_read(in->job->run->batch, id, &text, err))
+    if (size <= BLOB_MAX && git_batch_read(in->attempt->run->batch, id, &text, err))
         return -1;
     in->dirty = in->dirty || size > BLOB_MAX || secrets_are_in(secrets, text.s, text.len);
     return 0;
@@ -270,11 +270,11 @@ static int check_secrets(struct inspection *in, const char *id, struct err *err)
  * restored it, if the task owns the path. */
 static int check_passing(struct inspection *in, const char *path, struct err *err)
 {
-    const struct attempt *job = in->job;
+    const struct attempt *attempt = in->attempt;
     autobuf struct buf tree = BUF_INIT, id = BUF_INIT;
-    struct git_place at = run_place(job->run);
+    struct git_place at = run_place(attempt->run);
     bool known = false;
-    if (!claims_allow(&job->run->pf->claims, job->task, path)) {
+    if (!claims_allow(&attempt->run->pf->claims, attempt->task, path)) {
         in->dirty = true;
         return 0;
     }
@@ -296,7 +296,7 @@ static int inspect_path(void *ctx, const char *path, const struct tree_entry *fr
     in->dirty = included_has(&in->brought, path) || is_odd(path, to);
     if (!in->dirty && !result && check_passing(in, path, err))
         return -1;
-    if (in->dirty || !to || strncmp(to->mode, "16", 2) == 0 || !in->job->run->secrets.values.n)
+    if (in->dirty || !to || strncmp(to->mode, "16", 2) == 0 || !in->attempt->run->secrets.values.n)
         return 0;
     tree_id(&id, to->id, in->id_len);
     return result && strcmp(id.s, result->id) == 0 ? 0 : check_secrets(in, id.s, err);
@@ -304,9 +304,9 @@ static int inspect_path(void *ctx, const char *path, const struct tree_entry *fr
 
 static int inspect_commits(struct inspection *in, const struct commit_draft *draft, struct err *err)
 {
-    struct git_place at = run_place(in->job->run);
+    struct git_place at = run_place(in->attempt->run);
     const struct own_history *own = &draft->own;
-    if (included_open(&in->brought, in->job->brought, in->job->run->pf->repo.root, err) ||
+    if (included_open(&in->brought, in->attempt->brought, in->attempt->run->pf->repo.root, err) ||
         tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, collect_result, in, err))
         return -1;
     for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {
@@ -318,10 +318,10 @@ static int inspect_commits(struct inspection *in, const struct commit_draft *dra
     return 0;
 }
 
-int own_work_is_dirty(const struct attempt *job, const struct commit_draft *draft, bool *ret_dirty,
+int own_work_is_dirty(const struct attempt *attempt, const struct commit_draft *draft, bool *ret_dirty,
                       struct err *err)
 {
-    own_cleanup(inspection_done) struct inspection in = {.job = job,
+    own_cleanup(inspection_done) struct inspection in = {.attempt = attempt,
                                                          .base = draft->own.bases.v[0],
                                                          .id_len = strlen(draft->tree.s) / 2,
                                                          .brought = BROUGHT_INIT};
@@ -350,15 +350,15 @@ static void drop_others(struct buf *paths, const struct strv *differs)
 }
 
 /* A path that equals one of the bases is not the task's change. */
-int own_work_paths(const struct attempt *job, const struct commit_draft *draft, const char *commit,
+int own_work_paths(const struct attempt *attempt, const struct commit_draft *draft, const char *commit,
                    struct buf *out, struct err *err)
 {
     const struct strv *bases = &draft->own.bases;
-    if (tree_diff(job->run->batch, bases->v[0], commit, out, err))
+    if (tree_diff(attempt->run->batch, bases->v[0], commit, out, err))
         return -1;
     for (size_t i = 1; i < bases->n; i++) {
         autostrv struct strv differs = {0};
-        if (tree_diff_each(job->run->batch, bases->v[i], commit, collect_path, &differs, err))
+        if (tree_diff_each(attempt->run->batch, bases->v[i], commit, collect_path, &differs, err))
             return -1;
         drop_others(out, &differs);
     }

@@ -10,14 +10,14 @@
 /* While the run is suspended, the deadline moves. */
 static void on_deadline(void *ctx)
 {
-    struct attempt *job = ctx;
-    int64_t left = job->deadline - clock_mono();
+    struct attempt *attempt = ctx;
+    int64_t left = attempt->deadline - clock_mono();
     if (left > 0) {
-        watch_again(job->tick, left);
+        watch_again(attempt->tick, left);
         return;
     }
-    job->overdue = true;
-    process_order(job, GUARD_STOP);
+    attempt->overdue = true;
+    process_order(attempt, GUARD_STOP);
 }
 
 bool plan_command_is_set(const struct plan_command *cmd)
@@ -25,30 +25,30 @@ bool plan_command_is_set(const struct plan_command *cmd)
     return cmd->shell || cmd->argv.n;
 }
 
-int plan_command_start(struct attempt *job, const struct plan_command *cmd, const char *name,
+int plan_command_start(struct attempt *attempt, const struct plan_command *cmd, const char *name,
                        int64_t least, void (*next)(struct attempt *, int), struct err *err)
 {
-    autofree char *out = mem_printf("%s/%s.out", job->dir, name);
-    autofree char *errlog = mem_printf("%s/%s.err", job->dir, name);
+    autofree char *out = mem_printf("%s/%s.out", attempt->dir, name);
+    autofree char *errlog = mem_printf("%s/%s.err", attempt->dir, name);
     own_cleanup(agent_call_done) struct agent_call call = {0};
-    autofree char *cwd = job->clean ? clean_tree_cwd(job) : mem_str(job->cwd);
-    if (attempt_environment(job, &call.env, err) || attempt_command(cmd, cwd, &call))
+    autofree char *cwd = attempt->clean ? clean_tree_cwd(attempt) : mem_str(attempt->cwd);
+    if (attempt_environment(attempt, &call.env, err) || attempt_command(cmd, cwd, &call))
         return -1;
-    if (job->clean)
-        clean_tree_environment(job, &call.env);
-    if (process_start_guarded(job, &call, NULL, out, errlog, next, err))
+    if (attempt->clean)
+        clean_tree_environment(attempt, &call.env);
+    if (process_start_guarded(attempt, &call, NULL, out, errlog, next, err))
         return -1;
-    int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
+    int64_t own = task_of(attempt)->timeout > 0 ? task_of(attempt)->timeout : attempt->run->opts.timeout;
     int64_t usual = time_limit_with_commands(least), time = own > usual ? own : usual;
-    job->overdue = false;
-    job->deadline = clock_mono() + time;
-    job->tick = loop_timer(job->run->loop, time, on_deadline, job);
+    attempt->overdue = false;
+    attempt->deadline = clock_mono() + time;
+    attempt->tick = loop_timer(attempt->run->loop, time, on_deadline, attempt);
     return 0;
 }
 
-bool plan_command_ended(struct attempt *job)
+bool plan_command_ended(struct attempt *attempt)
 {
-    watch_free(job->tick);
-    job->tick = NULL;
-    return !job->overdue;
+    watch_free(attempt->tick);
+    attempt->tick = NULL;
+    return !attempt->overdue;
 }

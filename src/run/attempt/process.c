@@ -55,57 +55,57 @@ static void signal_group(pid_t group, char order)
 /* Somebody has frozen the guard. sweep_tree() finds its processes by their marks. */
 static void kill_guard(void *ctx)
 {
-    struct attempt *job = ctx;
-    (void)kill(job->process.pid, SIGKILL);
+    struct attempt *attempt = ctx;
+    (void)kill(attempt->process.pid, SIGKILL);
 }
 
 /* Outside a namespace the agent can see its guard, and may have stopped it. */
-static void wake_guard(struct attempt *job, char order)
+static void wake_guard(struct attempt *attempt, char order)
 {
-    struct process *p = &job->process;
+    struct process *p = &attempt->process;
     (void)kill(p->pid, SIGCONT);
     if (!p->last_resort && (order == GUARD_STOP || order == GUARD_KILL))
         p->last_resort =
-            loop_timer(job->run->loop, GRACE_MS + time_limit(GUARD_PATIENCE), kill_guard, job);
+            loop_timer(attempt->run->loop, GRACE_MS + time_limit(GUARD_PATIENCE), kill_guard, attempt);
 }
 
-void process_order(struct attempt *job, char order)
+void process_order(struct attempt *attempt, char order)
 {
-    struct process *p = &job->process;
+    struct process *p = &attempt->process;
     if (p->watch && !p->guarded)
         signal_group(p->pid, order);
     /* A dead guard reads no orders; we will be notified of its end. */
     if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
         (void)close(steal_fd(&p->lifeline));
     if (p->watch && p->guarded)
-        wake_guard(job, order);
+        wake_guard(attempt, order);
 }
 
-static void set_exit_code(struct attempt *job, int status)
+static void set_exit_code(struct attempt *attempt, int status)
 {
-    job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    attempt->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    attempt->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 static void on_end(void *ctx, int status)
 {
-    struct attempt *job = ctx;
-    set_exit_code(job, status);
-    process_done(&job->process);
-    job->next(job, job->exit_code);
+    struct attempt *attempt = ctx;
+    set_exit_code(attempt, status);
+    process_done(&attempt->process);
+    attempt->next(attempt, attempt->exit_code);
 }
 
-static void watch_process(struct attempt *job, pid_t pid, child_fn *fn,
+static void watch_process(struct attempt *attempt, pid_t pid, child_fn *fn,
                           void (*next)(struct attempt *, int))
 {
-    job->next = next;
-    job->is_found = false;
-    job->guard_lost = false;
-    *job->limit = '\0';
-    free(job->stuck);
-    job->stuck = NULL;
-    job->process.pid = pid;
-    job->process.watch = loop_child(job->run->loop, pid, fn, job);
+    attempt->next = next;
+    attempt->is_found = false;
+    attempt->guard_lost = false;
+    *attempt->limit = '\0';
+    free(attempt->stuck);
+    attempt->stuck = NULL;
+    attempt->process.pid = pid;
+    attempt->process.watch = loop_child(attempt->run->loop, pid, fn, attempt);
 }
 
 static int open_log(const char *path, struct err *err)
@@ -117,24 +117,24 @@ static int open_log(const char *path, struct err *err)
 
 /* Opens the folder for a process of the attempt: the workspace or a folder below it. We use its
  * descriptor, because the path may lead elsewhere by now. */
-static int open_folder(const struct attempt *job, const char *dir, int *ret_fd, struct err *err)
+static int open_folder(const struct attempt *attempt, const char *dir, int *ret_fd, struct err *err)
 {
-    const struct workspace_hold *hold = job->ws.hold;
-    if (!hold || hold->tree < 0 || !job->ws.path)
+    const struct workspace_hold *hold = attempt->ws.hold;
+    if (!hold || hold->tree < 0 || !attempt->ws.path)
         return 0;
-    size_t len = strlen(job->ws.path);
-    if (dir && (strncmp(dir, job->ws.path, len) != 0 || (dir[len] && dir[len] != '/')))
+    size_t len = strlen(attempt->ws.path);
+    if (dir && (strncmp(dir, attempt->ws.path, len) != 0 || (dir[len] && dir[len] != '/')))
         return 0;
     const char *below = dir && dir[len] ? dir + len + 1 : "";
     *ret_fd = beneath_at(hold->tree, below);
-    return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : job->ws.path) : 0;
+    return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : attempt->ws.path) : 0;
 }
 
 /* Fails if something else has replaced the workspace. */
-static int check_workspace(const struct attempt *job, struct err *err)
+static int check_workspace(const struct attempt *attempt, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
-    return job->ws.hold && workspace_is_replaced(&job->ws, &words)
+    return attempt->ws.hold && workspace_is_replaced(&attempt->ws, &words)
                ? err_set(err, ERR_ENV, "%s", words.s)
                : 0;
 }
@@ -150,11 +150,11 @@ static void add_warden_mark(char *const *env, struct strv *ret)
     strv_push(ret, WARDEN_MARK);
 }
 
-int process_start(struct attempt *job, char *const *argv, char *const *env, const char *dir,
+int process_start(struct attempt *attempt, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct attempt *, int), struct err *err)
 {
     autoclose int folder = -1;
-    if (!dir && (check_workspace(job, err) || open_folder(job, NULL, &folder, err)))
+    if (!dir && (check_workspace(attempt, err) || open_folder(attempt, NULL, &folder, err)))
         return -1;
     autoclose int fd = open_log(log, err);
     autostrv struct strv marked = {0};
@@ -162,31 +162,31 @@ int process_start(struct attempt *job, char *const *argv, char *const *env, cons
     struct fence fence;
     struct spawn sp = {.argv = argv,
                        .env = marked.v,
-                       .dir = dir ? dir : job->ws.path,
+                       .dir = dir ? dir : attempt->ws.path,
                        .folder = folder >= 0 ? &folder : NULL,
-                       .fence = folder >= 0 ? git_fence(job->ws.common, &folder, &fence) : NULL,
+                       .fence = folder >= 0 ? git_fence(attempt->ws.common, &folder, &fence) : NULL,
                        .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal must not reach it */
     pid_t pid;
     if (fd < 0 || spawn_start(&sp, &pid, err))
         return -1;
-    watch_process(job, pid, on_end, next);
-    job->process.stuck = stuck_watch_new(job->run->loop, pid, log);
+    watch_process(attempt, pid, on_end, next);
+    attempt->process.stuck = stuck_watch_new(attempt->run->loop, pid, log);
     return 0;
 }
 
-bool process_lost_race(struct attempt *job, int exit_code)
+bool process_lost_race(struct attempt *attempt, int exit_code)
 {
     enum { RACES_MAX = 10 };
     autobuf struct buf words = BUF_INIT;
-    if (exit_code == 0 || job->stopped || job->races >= RACES_MAX)
+    if (exit_code == 0 || attempt->stopped || attempt->races >= RACES_MAX)
         return false;
-    attempt_read_tail(job, "prepare.log", &words);
-    job->races++;
+    attempt_read_tail(attempt, "prepare.log", &words);
+    attempt->races++;
     return git_is_race(words.s);
 }
 
-static void record_swept(struct attempt *job, const struct node *names, int64_t count)
+static void record_swept(struct attempt *attempt, const struct node *names, int64_t count)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -194,158 +194,158 @@ static void record_swept(struct attempt *job, const struct node *names, int64_t 
     struct node *list = node_put_list(&a, data, "processes");
     node_each (name, names)
         node_add_string(&a, list, name->text);
-    record(job->run, EV_TASK_SWEPT, job->task, data);
+    record(attempt->run, EV_TASK_SWEPT, attempt->task, data);
     arena_done(&a);
 }
 
-static void load_status(struct attempt *job, const struct node *status)
+static void load_status(struct attempt *attempt, const struct node *status)
 {
     const struct node *swept = node_get(status, "swept");
-    job->exit_signal = (int)node_new_int(status, "signal", 0);
-    job->exit_code = (int)node_new_int(status, "exit", 128 + job->exit_signal);
-    (void)snprintf(job->limit, sizeof(job->limit), "%s", node_new_string(status, "limit", ""));
+    attempt->exit_signal = (int)node_new_int(status, "signal", 0);
+    attempt->exit_code = (int)node_new_int(status, "exit", 128 + attempt->exit_signal);
+    (void)snprintf(attempt->limit, sizeof(attempt->limit), "%s", node_new_string(status, "limit", ""));
     const char *stuck = node_new_string(status, "stuck", NULL);
-    job->stuck = stuck ? mem_str(stuck) : NULL;
+    attempt->stuck = stuck ? mem_str(stuck) : NULL;
     if (swept)
-        record_swept(job, swept, node_new_int(status, "left", (int64_t)swept->n));
+        record_swept(attempt, swept, node_new_int(status, "left", (int64_t)swept->n));
 }
 
 /* Reads the line that the guard writes before it ends. Without that line, something killed the
  * guard. */
-static bool read_status(struct attempt *job)
+static bool read_status(struct attempt *attempt)
 {
     autobuf struct buf line = BUF_INIT;
     char bytes[4096];
-    for (ssize_t n; (n = read(job->process.status, bytes, sizeof(bytes))) > 0;)
+    for (ssize_t n; (n = read(attempt->process.status, bytes, sizeof(bytes))) > 0;)
         buf_add(&line, bytes, (size_t)n);
     struct arena a = {0};
     const struct node *said = doc_read_line(&a, line.s, line.len);
     if (said)
-        load_status(job, said);
+        load_status(attempt, said);
     arena_done(&a);
     return said;
 }
 
 /* The guard is dead. In a namespace its processes die with it; otherwise we find and end them. */
-static void sweep_tree(struct attempt *job)
+static void sweep_tree(struct attempt *attempt)
 {
     autostrv struct strv names = {0};
     struct arena a = {0};
     struct err err = {0};
     struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "names");
-    if (leftover_processes_end_guard(job->run->id, job->process.pid, job->process.mark, &names,
+    if (leftover_processes_end_guard(attempt->run->id, attempt->process.pid, attempt->process.mark, &names,
                                      &err))
-        record_error(job->run, job->task, &err);
+        record_error(attempt->run, attempt->task, &err);
     for (size_t i = 0; i < names.n; i++)
         node_add_string(&a, list, names.v[i]);
     if (names.n)
-        record_swept(job, list, (int64_t)names.n);
+        record_swept(attempt, list, (int64_t)names.n);
     arena_done(&a);
 }
 
 static void on_guard_end(void *ctx, int status)
 {
-    struct attempt *job = ctx;
-    if (!read_status(job)) {
-        set_exit_code(job, status);
-        job->guard_lost = WIFSIGNALED(status) || job->exit_code == 0;
+    struct attempt *attempt = ctx;
+    if (!read_status(attempt)) {
+        set_exit_code(attempt, status);
+        attempt->guard_lost = WIFSIGNALED(status) || attempt->exit_code == 0;
     }
-    if (job->guard_lost)
-        sweep_tree(job);
-    attempt_dir_check(job);
-    output_watch_end(job->process.flood);
-    job->process.flood = NULL;
-    process_done(&job->process);
-    if (job->has_workspace)
-        workspace_unclog(&job->ws);
-    repo_watch_leave(job);
-    job->next(job, job->exit_code);
+    if (attempt->guard_lost)
+        sweep_tree(attempt);
+    attempt_dir_check(attempt);
+    output_watch_end(attempt->process.flood);
+    attempt->process.flood = NULL;
+    process_done(&attempt->process);
+    if (attempt->has_workspace)
+        workspace_unclog(&attempt->ws);
+    repo_watch_leave(attempt);
+    attempt->next(attempt, attempt->exit_code);
 }
 
-bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
+bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure,
                         struct buf *ret_reason)
 {
-    struct task_limits limits = output_limits_of(job);
-    if (job->lost_dir)
-        buf_addstr(ret_reason, job->lost_dir);
-    if (job->lost_dir || (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason))) {
+    struct task_limits limits = output_limits_of(attempt);
+    if (attempt->lost_dir)
+        buf_addstr(ret_reason, attempt->lost_dir);
+    if (attempt->lost_dir || (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
         *ret_failure = FAILURE_SCOPE;
         return true;
     }
-    if (job->flooded) {
+    if (attempt->flooded) {
         *ret_failure = FAILURE_INTERNAL;
         buf_addstr(ret_reason, "printed more than limits.output (");
         text_format_bytes(ret_reason, limits.output);
         buf_addch(ret_reason, ')');
-    } else if (job->guard_lost) {
+    } else if (attempt->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
-        if (job->exit_signal)
-            buf_addf(ret_reason, "signal %d killed its guard", job->exit_signal);
+        if (attempt->exit_signal)
+            buf_addf(ret_reason, "signal %d killed its guard", attempt->exit_signal);
         else
             buf_addstr(ret_reason, "its guard ended without a result");
-    } else if (job->stuck) {
+    } else if (attempt->stuck) {
         *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "left a process that cannot be killed: %s", job->stuck);
-    } else if (*job->limit) {
+        buf_addf(ret_reason, "left a process that cannot be killed: %s", attempt->stuck);
+    } else if (*attempt->limit) {
         *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "used more than limits.%s (", job->limit);
-        if (strcmp(job->limit, "memory") == 0)
+        buf_addf(ret_reason, "used more than limits.%s (", attempt->limit);
+        if (strcmp(attempt->limit, "memory") == 0)
             text_format_bytes(ret_reason, limits.memory);
         else
             text_format_count(ret_reason, limits.processes);
         buf_addch(ret_reason, ')');
     }
-    return job->flooded || job->guard_lost || job->stuck || *job->limit;
+    return attempt->flooded || attempt->guard_lost || attempt->stuck || *attempt->limit;
 }
 
 /* Adds a mark to the environment that no other guard of this run has. */
-static void add_guard_mark(struct attempt *job, const struct strv *env, struct strv *ret)
+static void add_guard_mark(struct attempt *attempt, const struct strv *env, struct strv *ret)
 {
     static const char name[] = GUARD_MARK "=";
-    (void)snprintf(job->process.mark, sizeof(job->process.mark), "%d.%zu", (int)getpid(),
-                   ++job->run->guards);
+    (void)snprintf(attempt->process.mark, sizeof(attempt->process.mark), "%d.%zu", (int)getpid(),
+                   ++attempt->run->guards);
     for (size_t i = 0; i < env->n; i++) {
         if (strncmp(env->v[i], name, strlen(name)) != 0) /* from an outer run that started us */
             strv_push(ret, env->v[i]);
     }
-    strv_pushf(ret, "%s%s", name, job->process.mark);
+    strv_pushf(ret, "%s%s", name, attempt->process.mark);
 }
 
 /* A task's command sees the folder of its task with all attempts: an agent that resumes a session
  * remembers files in its old TMPDIR. It sees nothing else of our folder: neither other tasks nor
  * the keys that steer a run. */
-static struct hiding hide_others(const struct attempt *job, const struct agent_call *call,
+static struct hiding hide_others(const struct attempt *attempt, const struct agent_call *call,
                                  char **ret_own)
 {
     if (call->is_ours)
         return (struct hiding){0};
-    *ret_own = mem_dup(job->dir, (size_t)(strrchr(job->dir, '/') - job->dir));
-    return (struct hiding){.folder = job->run->state_dir, .open = *ret_own, .shown = call->shown};
+    *ret_own = mem_dup(attempt->dir, (size_t)(strrchr(attempt->dir, '/') - attempt->dir));
+    return (struct hiding){.folder = attempt->run->state_dir, .open = *ret_own, .shown = call->shown};
 }
 
-static int start_guard(struct attempt *job, const struct agent_call *call, int fds[SPAWN_FDS],
+static int start_guard(struct attempt *attempt, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
     autoclose int folder = -1;
-    if (open_folder(job, call->dir, &folder, err))
+    if (open_folder(attempt, call->dir, &folder, err))
         return -1;
     autostrv struct strv argv = {0}, env = {0};
-    autofree char *file = attempt_file(job, "guard"), *own = NULL;
-    struct task_limits limits = output_limits_of(job);
+    autofree char *file = attempt_file(attempt, "guard"), *own = NULL;
+    struct task_limits limits = output_limits_of(attempt);
     struct guard_options opts = {
         .interrupt_signal = call->interrupt_signal,
         .grace = GRACE_MS,
-        .contain = job->run->contain,
+        .contain = attempt->run->contain,
         .limits = {limits.memory, limits.processes, (double)limits.cpu},
-        .hiding = hide_others(job, call, &own),
+        .hiding = hide_others(attempt, call, &own),
         .file = file,
         .argv = call->argv.v,
     };
-    strv_push(&argv, job->run->guard ? job->run->guard : job->run->opts.self);
-    if (!job->run->guard)
+    strv_push(&argv, attempt->run->guard ? attempt->run->guard : attempt->run->opts.self);
+    if (!attempt->run->guard)
         strv_push(&argv, "__guard");
     guard_args_format(&opts, &argv);
-    add_guard_mark(job, &call->env, &env);
+    add_guard_mark(attempt, &call->env, &env);
     env_set(&env, "PWD", "%s", call->dir); /* some programs trust it more than getcwd() */
     struct spawn sp = {.argv = argv.v,
                        .env = env.v,
@@ -356,7 +356,7 @@ static int start_guard(struct attempt *job, const struct agent_call *call, int f
     return spawn_start(&sp, ret_pid, err);
 }
 
-int process_start_guarded(struct attempt *job, const struct agent_call *call, const char *in_path,
+int process_start_guarded(struct attempt *attempt, const struct agent_call *call, const char *in_path,
                           const char *out_path, const char *err_path,
                           void (*next)(struct attempt *, int), struct err *err)
 {
@@ -375,9 +375,9 @@ int process_start_guarded(struct attempt *job, const struct agent_call *call, co
         rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
     pid_t pid;
-    repo_watch_enter(job);
+    repo_watch_enter(attempt);
     if (rc == 0)
-        rc = start_guard(job, call, fds, &pid, err);
+        rc = start_guard(attempt, call, fds, &pid, err);
     own_close(&life[0]);
     own_close(&status[1]);
     if (rc) {
@@ -385,13 +385,13 @@ int process_start_guarded(struct attempt *job, const struct agent_call *call, co
         own_close(&status[0]);
         return -1;
     }
-    job->process.guarded = true;
-    job->process.lifeline = life[1];
-    job->process.status = status[0];
-    watch_process(job, pid, on_guard_end, next);
-    job->process.flood = output_watch_watch(job, out_path, err_path);
-    if (job->stopped &&
-        !job->tearing_down) /* we stopped it because the store failed when it started */
-        process_order(job, GUARD_STOP);
+    attempt->process.guarded = true;
+    attempt->process.lifeline = life[1];
+    attempt->process.status = status[0];
+    watch_process(attempt, pid, on_guard_end, next);
+    attempt->process.flood = output_watch_watch(attempt, out_path, err_path);
+    if (attempt->stopped &&
+        !attempt->tearing_down) /* we stopped it because the store failed when it started */
+        process_order(attempt, GUARD_STOP);
     return 0;
 }

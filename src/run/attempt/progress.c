@@ -21,18 +21,18 @@ void progress_done(struct progress *p)
     *p = (struct progress){0};
 }
 
-void progress_forget(struct attempt *job)
+void progress_forget(struct attempt *attempt)
 {
-    progress_done(&job->progress);
+    progress_done(&attempt->progress);
 }
 
-static void set_action(struct attempt *job, const char *action)
+static void set_action(struct attempt *attempt, const char *action)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
     size_t len = strlen(action);
     struct secrets_cut cut = {.end = len >= DIALECT_TEXT_MAX};
-    secrets_mask_cut(&job->run->secrets, action, len, cut, &masked);
+    secrets_mask_cut(&attempt->run->secrets, action, len, cut, &masked);
     text_harmless(&safe, masked.s, masked.len);
     free(tr->action);
     tr->action = buf_steal(&safe);
@@ -49,35 +49,35 @@ static void put_until(struct arena *a, struct node *data, const struct agent_rep
 }
 
 /* ms: duration of the tool call, so far or in total; below 0: do not report it. */
-static void record_action(struct attempt *job, bool works, int64_t ms)
+static void record_action(struct attempt *attempt, bool works, int64_t ms)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    set_action(job, job->progress.action);
-    node_put_string(&a, data, "action", task_run(job)->action);
+    set_action(attempt, attempt->progress.action);
+    node_put_string(&a, data, "action", task_run(attempt)->action);
     if (ms >= 0) {
         node_put_bool(&a, data, "tool", works);
         node_put_int(&a, data, "ms", ms);
     } else {
-        put_until(&a, data, &job->report);
+        put_until(&a, data, &attempt->report);
     }
-    record(job->run, EV_TASK_ACTION, job->task, data);
+    record(attempt->run, EV_TASK_ACTION, attempt->task, data);
     arena_done(&a);
 }
 
-static void record_new_action(struct attempt *job, const char *action, int64_t since)
+static void record_new_action(struct attempt *attempt, const char *action, int64_t since)
 {
-    progress_done(&job->progress);
-    job->progress = (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
-    record_action(job, true, -1);
+    progress_done(&attempt->progress);
+    attempt->progress = (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
+    record_action(attempt, true, -1);
 }
 
 /* A running tool call is the current action, even if the agent has printed something since. If the
  * agent waits for its model, that counts instead: a helper may be waiting too. */
-static void update_action(struct attempt *job)
+static void update_action(struct attempt *attempt)
 {
-    struct progress *p = &job->progress;
-    const struct agent_report *r = &job->report;
+    struct progress *p = &attempt->progress;
+    const struct agent_report *r = &attempt->report;
     int64_t now = clock_mono();
     const struct tool_call *tool = r->again > now ? NULL : tool_calls_last(&r->tools, false);
     const char *action = tool ? tool->action : r->action.s;
@@ -86,66 +86,66 @@ static void update_action(struct attempt *job)
         return;
     bool same = p->action && strcmp(action, p->action) == 0;
     if (!same || (p->long_told && since && since != p->since)) {
-        record_new_action(job, action, since);
+        record_new_action(attempt, action, since);
     } else if (since && since != p->since) { /* the same action again, and neither was long */
         p->since = since;
         p->next = LONG_MS;
     } else if (since && ms >= p->next) {
         p->next = ms < AGAIN_MS ? AGAIN_MS : 2 * ms;
         p->long_told = true;
-        record_action(job, true, ms);
+        record_action(attempt, true, ms);
     } else if (!since && p->long_told) {
-        record_action(job, false, now - p->since);
+        record_action(attempt, false, now - p->since);
         p->since = 0;
         p->long_told = false;
     }
 }
 
-void progress_tell(struct attempt *job, bool works)
+void progress_tell(struct attempt *attempt, bool works)
 {
-    if (job->report.changed)
-        budget_take(job, works);
-    job->report.changed = false;
-    update_action(job);
+    if (attempt->report.changed)
+        budget_take(attempt, works);
+    attempt->report.changed = false;
+    update_action(attempt);
 }
 
-static void put_text(struct arena *a, struct node *data, const char *key, struct attempt *job,
+static void put_text(struct arena *a, struct node *data, const char *key, struct attempt *attempt,
                      const struct buf *text)
 {
     autobuf struct buf shown = BUF_INIT;
-    logs_shown(job->run, text->s, text->len, &shown);
+    logs_shown(attempt->run, text->s, text->len, &shown);
     if (shown.len)
         buf_cut(&shown, shown.len - 1);
     node_put_string(a, data, key, shown.len ? shown.s : NULL);
 }
 
-static void put_outcome(struct arena *a, struct node *data, struct attempt *job)
+static void put_outcome(struct arena *a, struct node *data, struct attempt *attempt)
 {
-    const struct agent_report *r = &job->report;
-    put_text(a, data, "session", job, &r->session);
-    put_text(a, data, "model", job, &r->model);
+    const struct agent_report *r = &attempt->report;
+    put_text(a, data, "session", attempt, &r->session);
+    put_text(a, data, "model", attempt, &r->model);
     if (r->helpers) {
         node_put_int(a, data, "helpers", r->helpers);
-        put_text(a, data, "helper_names", job, &r->helper_names);
+        put_text(a, data, "helper_names", attempt, &r->helper_names);
     }
     if (r->denials) {
         node_put_int(a, data, "denials", r->denials);
-        put_text(a, data, "denied", job, &r->denied);
+        put_text(a, data, "denied", attempt, &r->denied);
     }
     if (r->finished)
-        put_text(a, data, "result", job, &r->text);
+        put_text(a, data, "result", attempt, &r->text);
 }
 
-void progress_tell_exit(struct attempt *job)
+void progress_tell_exit(struct attempt *attempt)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    if (job->exit_signal)
-        node_put_int(&a, data, "signal", job->exit_signal);
+    if (attempt->exit_signal)
+        node_put_int(&a, data, "signal", attempt->exit_signal);
     else
-        node_put_int(&a, data, "exit_code", job->exit_code);
-    node_put_int(&a, data, "ms", clock_mono() - job->agent_started);
-    put_outcome(&a, data, job);
-    record(job->run, EV_TASK_EXITED, job->task, data);
+        node_put_int(&a, data, "exit_code", attempt->exit_code);
+    node_put_int(&a, data, "ms", clock_mono() - attempt->agent_started);
+    put_outcome(&a, data, attempt);
+    record(attempt->run, EV_TASK_EXITED, attempt->task, data);
     arena_done(&a);
 }

@@ -21,12 +21,12 @@ struct progress {
 void progress_done(struct progress *p);
 
 /* Records what is new. works: the agent is still running. */
-void progress_tell(struct attempt *job, bool works);
+void progress_tell(struct attempt *attempt, bool works);
 
 /* Forgets the last action, so that the same one is recorded again after another event. */
-void progress_forget(struct attempt *job);
+void progress_forget(struct attempt *attempt);
 
 /* Records the end of the agent. */
-void progress_tell_exit(struct attempt *job);
+void progress_tell_exit(struct attempt *attempt);
 
 #endif

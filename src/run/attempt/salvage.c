@@ -20,13 +20,13 @@
 enum { LOG_MAX = 16 << 20 };
 
 /* The commit to compare the attempt's files with: its start, or the tip that it was merged with. */
-static const char *comparison_base(struct attempt *job)
+static const char *comparison_base(struct attempt *attempt)
 {
     autobuf struct buf head = BUF_INIT;
     struct err none = {0};
-    bool merged = job->candidate.len && workspace_head(&job->ws, &head, &none) == 0 &&
-                  strcmp(head.s, job->candidate.s) == 0;
-    return merged ? job->candidate_base.s : task_run(job)->start;
+    bool merged = attempt->candidate.len && workspace_head(&attempt->ws, &head, &none) == 0 &&
+                  strcmp(head.s, attempt->candidate.s) == 0;
+    return merged ? attempt->candidate_base.s : task_run(attempt)->start;
 }
 
 static void put_list(struct arena *a, struct node *data, const char *key, const struct strv *list)
@@ -36,18 +36,18 @@ static void put_list(struct arena *a, struct node *data, const char *key, const 
         node_add_string(a, out, list->v[i]);
 }
 
-static void record_salvaged(struct attempt *job, const char *ref, const struct salvaged *s)
+static void record_salvaged(struct attempt *attempt, const char *ref, const struct salvaged *s)
 {
     struct arena a = {0};
     if (s->vault.code) /* the salvaged work has its ref all the same */
-        record_error(job->run, job->task, &s->vault);
+        record_error(attempt->run, attempt->task, &s->vault);
     if (!s->commit.len && !s->dropped_count && !s->left_count)
         return;
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
     node_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
     if (s->commit.len)
-        repo_watch_saved(job->run, ref, s->commit.s);
+        repo_watch_saved(attempt->run, ref, s->commit.s);
     put_list(&a, data, "nested", &s->nested);
     put_list(&a, data, "clones", &s->clones);
     if (s->stray_count)
@@ -59,38 +59,38 @@ static void record_salvaged(struct attempt *job, const char *ref, const struct s
     if (s->left_count) {
         node_put_int(&a, data, "left_count", (int64_t)s->left_count);
         node_put_int(&a, data, "left_bytes", s->left_bytes);
-        node_put_string(&a, data, "workspace", job->ws.path);
+        node_put_string(&a, data, "workspace", attempt->ws.path);
     }
-    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    record(attempt->run, EV_TASK_SALVAGED, attempt->task, data);
     arena_done(&a);
 }
 
-static void record_salvage_failure(struct attempt *job, const struct err *err)
+static void record_salvage_failure(struct attempt *attempt, const struct err *err)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "error", err->msg);
-    node_put_string(&a, data, "workspace", job->ws.path);
-    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    node_put_string(&a, data, "workspace", attempt->ws.path);
+    record(attempt->run, EV_TASK_SALVAGED, attempt->task, data);
     arena_done(&a);
 }
 
 /* True if `git add` warned about an embedded repository, whose files it does not add. Without `git
  * add` there is none. */
-static bool has_nested(const struct attempt *job)
+static bool has_nested(const struct attempt *attempt)
 {
-    if (job->staged_here)
+    if (attempt->staged_here)
         return false;
-    autofree char *path = attempt_file(job, "prepare.log");
+    autofree char *path = attempt_file(attempt, "prepare.log");
     autobuf struct buf log = BUF_INIT;
     return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");
 }
 
-static int write_salvage(struct attempt *job, struct salvage_job *sj, bool all,
+static int write_salvage(struct attempt *attempt, struct salvage_job *sj, bool all,
                          struct salvaged *ret, struct err *err)
 {
     static const char *const none[] = {NULL};
-    const struct task_run *tr = task_run(job);
+    const struct task_run *tr = task_run(attempt);
     autostrv struct strv kept = {0};
     if (all)
         return salvage_workspace(sj, ret, err);
@@ -100,7 +100,7 @@ static int write_salvage(struct attempt *job, struct salvage_job *sj, bool all,
         strv_push(&kept, tr->landed);
     for (size_t i = 0; i < tr->own_heads.n; i++)
         strv_push(&kept, tr->own_heads.v[i]);
-    return salvage_rest(sj, kept.n ? (const char *const *)kept.v : none, has_nested(job), ret, err);
+    return salvage_rest(sj, kept.n ? (const char *const *)kept.v : none, has_nested(attempt), ret, err);
 }
 
 char *salvage_ref(const struct run *run, const char *id, int attempt)
@@ -118,118 +118,118 @@ char *salvage_ref(const struct run *run, const char *id, int attempt)
 
 enum { FRESH_MS = 1000 }; /* a process may have written there since */
 
-bool attempt_has_scan(const struct attempt *job)
+bool attempt_has_scan(const struct attempt *attempt)
 {
-    return job->is_found && clock_mono() - job->found_at < FRESH_MS;
+    return attempt->is_found && clock_mono() - attempt->found_at < FRESH_MS;
 }
 
 /* Reuses the last scan if we have started nothing in the work tree since. Otherwise keeps the new
  * scan for the pool. */
-static void use_scan(struct attempt *job, struct commit_job *commit)
+static void use_scan(struct attempt *attempt, struct commit_job *commit)
 {
-    commit->tracked = overlay_fill_tracked(job);
-    if (attempt_has_scan(job)) {
-        commit->scan = &job->found;
+    commit->tracked = overlay_fill_tracked(attempt);
+    if (attempt_has_scan(attempt)) {
+        commit->scan = &attempt->found;
         return;
     }
-    work_scan_close(&job->found);
-    job->found = (struct work_scan){0};
-    job->is_found = false;
-    commit->found = &job->found;
+    work_scan_close(&attempt->found);
+    attempt->found = (struct work_scan){0};
+    attempt->is_found = false;
+    commit->found = &attempt->found;
 }
 
 /* Keeps the scan for the pool, which expects differences from the task's start. In a merged tree
  * the scan shows something else. */
-static void keep_scan(struct attempt *job)
+static void keep_scan(struct attempt *attempt)
 {
-    if (comparison_base(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
+    if (comparison_base(attempt) != task_run(attempt)->start || attempt->is_found || !attempt->found.no_attributes)
         return;
-    job->is_found = true;
-    job->found_at = clock_mono();
+    attempt->is_found = true;
+    attempt->found_at = clock_mono();
 }
 
-static bool salvage_work(struct attempt *job, bool all, const char *start, const char *why)
+static bool salvage_work(struct attempt *attempt, bool all, const char *start, const char *why)
 {
-    const struct plan *plan = &job->run->pf->plan;
-    const char *task = task_of(job)->id;
-    autofree char *index = attempt_file(job, "salvage.index");
-    autofree char *ref = salvage_ref(job->run, task, job->attempt);
+    const struct plan *plan = &attempt->run->pf->plan;
+    const char *task = task_of(attempt)->id;
+    autofree char *index = attempt_file(attempt, "salvage.index");
+    autofree char *ref = salvage_ref(attempt->run, task, attempt->number);
     autofree char *message =
-        salvage_message(job->run->id, task, job->attempt, comparison_base(job), why);
-    struct salvage_job sj = {.commit = attempt_commit(job, index, message),
+        salvage_message(attempt->run->id, task, attempt->number, comparison_base(attempt), why);
+    struct salvage_job sj = {.commit = attempt_commit(attempt, index, message),
                              .ref = ref,
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
-                             .no_files = !workspace_is_there(&job->ws),
-                             .plain = job->staged_here && job->tree.len};
+                             .no_files = !workspace_is_there(&attempt->ws),
+                             .plain = attempt->staged_here && attempt->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
-    struct change_limits change = output_limits_of(job).change;
+    struct change_limits change = output_limits_of(attempt).change;
     sj.commit.start = start;
-    sj.made_again = (const char *const *)task_run(job)->own_heads.v;
-    if (!job->is_whole)
+    sj.made_again = (const char *const *)task_run(attempt)->own_heads.v;
+    if (!attempt->is_whole)
         sj.bounds = (struct change_bounds){change.files, change.bytes};
     if (all)
-        use_scan(job, &sj.commit);
+        use_scan(attempt, &sj.commit);
     /* Without the workspace's own git folder, git would use another repository. */
-    if ((workspace_lost_admin(&job->ws) && workspace_repair(&job->ws, start, &err)) ||
-        write_salvage(job, &sj, all, &saved, &err)) {
-        record_salvage_failure(job, &err);
+    if ((workspace_lost_admin(&attempt->ws) && workspace_repair(&attempt->ws, start, &err)) ||
+        write_salvage(attempt, &sj, all, &saved, &err)) {
+        record_salvage_failure(attempt, &err);
         return false;
     }
-    keep_scan(job);
-    if (saved.commit.len && durable_sync(job->run, &err)) {
-        record_salvage_failure(job, &err);
+    keep_scan(attempt);
+    if (saved.commit.len && durable_sync(attempt->run, &err)) {
+        record_salvage_failure(attempt, &err);
         return false;
     }
-    record_salvaged(job, ref, &saved);
+    record_salvaged(attempt, ref, &saved);
     return !saved.left_count; /* otherwise only the workspace has the rest */
 }
 
-bool attempt_salvage_commit(struct attempt *job, const char *commit)
+bool attempt_salvage_commit(struct attempt *attempt, const char *commit)
 {
-    struct git_place at = run_place(job->run);
-    autofree char *ref = salvage_ref(job->run, task_of(job)->id, job->attempt);
+    struct git_place at = run_place(attempt->run);
+    autofree char *ref = salvage_ref(attempt->run, task_of(attempt)->id, attempt->number);
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     bool moved = false;
     if (git_move_ref(&at, ref, "", commit, "anabranch: salvage", &moved, &err) ||
         (!moved && err_set(&err, ERR_ENV, "'%s' exists already", ref))) {
-        record_salvage_failure(job, &err);
+        record_salvage_failure(attempt, &err);
         return false;
     }
     buf_addstr(&saved.commit, commit);
-    const char *start = task_run(job)->start;
-    vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
-    if (durable_sync(job->run, &err)) {
-        record_salvage_failure(job, &err);
+    const char *start = task_run(attempt)->start;
+    vault_keep(&at, ref, commit, start ? start : attempt->run->base_commit, &saved.vault);
+    if (durable_sync(attempt->run, &err)) {
+        record_salvage_failure(attempt, &err);
         return false;
     }
-    record_salvaged(job, ref, &saved);
+    record_salvaged(attempt, ref, &saved);
     return true;
 }
 
-bool attempt_salvage(struct attempt *job)
+bool attempt_salvage(struct attempt *attempt)
 {
-    const struct task_status *s = &task_run(job)->status;
-    if (job->has_workspace &&
-        job->ready) /* made again from a commit, to land it or from salvaged work */
-        return job->session || attempt_salvage_commit(job, task_run(job)->commit);
-    if (!job->has_workspace || !job->agent_started) /* no agent has worked in it */
+    const struct task_status *s = &task_run(attempt)->status;
+    if (attempt->has_workspace &&
+        attempt->ready) /* made again from a commit, to land it or from salvaged work */
+        return attempt->session || attempt_salvage_commit(attempt, task_run(attempt)->commit);
+    if (!attempt->has_workspace || !attempt->agent_started) /* no agent has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
                                    : mem_str("done, with nothing to land");
-    return salvage_work(job, true, task_run(job)->start, why);
+    return salvage_work(attempt, true, task_run(attempt)->start, why);
 }
 
-bool attempt_salvage_rest(struct attempt *job)
+bool attempt_salvage_rest(struct attempt *attempt)
 {
-    if (!job->has_workspace)
+    if (!attempt->has_workspace)
         return true;
-    return salvage_work(job, false, task_run(job)->start, "left over after the landing");
+    return salvage_work(attempt, false, task_run(attempt)->start, "left over after the landing");
 }
 
-bool attempt_salvage_since(struct attempt *job, const char *start, const char *why)
+bool attempt_salvage_since(struct attempt *attempt, const char *start, const char *why)
 {
-    return !job->has_workspace || !job->agent_started || salvage_work(job, true, start, why);
+    return !attempt->has_workspace || !attempt->agent_started || salvage_work(attempt, true, start, why);
 }

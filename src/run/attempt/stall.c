@@ -39,33 +39,33 @@ static const char *find_question(const struct agent_report *r)
     return r->question.len ? r->question.s : tool ? tool->action : NULL;
 }
 
-static void record_question(struct attempt *job, const char *question)
+static void record_question(struct attempt *attempt, const char *question)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    secrets_mask(&job->run->secrets, question, strlen(question), &masked);
+    secrets_mask(&attempt->run->secrets, question, strlen(question), &masked);
     text_harmless(&safe, masked.s, masked.len);
-    job->stall.question = buf_steal(&safe);
-    node_put_string(&a, data, "question", job->stall.question);
-    record(job->run, EV_TASK_WAITING, job->task, data);
+    attempt->stall.question = buf_steal(&safe);
+    node_put_string(&a, data, "question", attempt->stall.question);
+    record(attempt->run, EV_TASK_WAITING, attempt->task, data);
     arena_done(&a);
 }
 
-static void update_question(struct attempt *job, int64_t now)
+static void update_question(struct attempt *attempt, int64_t now)
 {
-    struct stall *s = &job->stall;
-    const char *question = find_question(&job->report);
+    struct stall *s = &attempt->stall;
+    const char *question = find_question(&attempt->report);
     if (!question) {
         if (s->question)
-            progress_forget(job);
+            progress_forget(attempt);
         free(s->question);
         s->question = NULL;
         s->asked = 0;
     } else if (!s->asked) {
         s->asked = now;
     } else if (!s->question && now - s->asked >= STANDS_MS) {
-        record_question(job, question);
+        record_question(attempt, question);
     }
 }
 
@@ -77,28 +77,28 @@ bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
 }
 
 /* Sets the reset in the report, for park_reset(). */
-static void stop_for_limit(struct attempt *job, int64_t now)
+static void stop_for_limit(struct attempt *attempt, int64_t now)
 {
-    struct agent_report *r = &job->report;
-    if (job->stopped)
+    struct agent_report *r = &attempt->report;
+    if (attempt->stopped)
         return;
-    job->stall.limit = mem_str(r->action.s);
+    attempt->stall.limit = mem_str(r->action.s);
     r->reset = r->again ? clock_wall() + r->again - now : r->reset;
-    attempt_stop(job, STOP_LIMIT, GUARD_STOP);
+    attempt_stop(attempt, STOP_LIMIT, GUARD_STOP);
 }
 
-void stall_look(struct attempt *job)
+void stall_look(struct attempt *attempt)
 {
-    int64_t now = clock_mono(), own = task_of(job)->idle_timeout;
-    int64_t idle = stall_limit(job->run, job->task);
-    update_question(job, now);
-    const struct agent_report *r = &job->report;
+    int64_t now = clock_mono(), own = task_of(attempt)->idle_timeout;
+    int64_t idle = stall_limit(attempt->run, attempt->task);
+    update_question(attempt, now);
+    const struct agent_report *r = &attempt->report;
     if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
-        stop_for_limit(job, now);
-    } else if (job->stall.question) {
-        if (now - job->stall.asked >= (own > 0 ? own : ANSWER_MS))
-            attempt_stop(job, STOP_QUESTION, GUARD_STOP);
-    } else if (idle > 0 && now - job->last_output >= idle && !tool_calls_work(&job->report.tools)) {
-        attempt_stop(job, STOP_IDLE, GUARD_STOP);
+        stop_for_limit(attempt, now);
+    } else if (attempt->stall.question) {
+        if (now - attempt->stall.asked >= (own > 0 ? own : ANSWER_MS))
+            attempt_stop(attempt, STOP_QUESTION, GUARD_STOP);
+    } else if (idle > 0 && now - attempt->last_output >= idle && !tool_calls_work(&attempt->report.tools)) {
+        attempt_stop(attempt, STOP_IDLE, GUARD_STOP);
     }
 }

@@ -28,6 +28,6 @@ struct stall {
 void stall_done(struct stall *s);
 
 /* Called at each tick: reports questions, and stops agents that are silent for too long. */
-void stall_look(struct attempt *job);
+void stall_look(struct attempt *attempt);
 
 #endif

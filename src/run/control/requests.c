@@ -75,31 +75,31 @@ static void stop_waiting_task(struct run *run, uint32_t task)
     watch_free(tr->retry);
     tr->retry = NULL;
     tr->parked = false;
-    struct attempt *job = attempt_new(run, task, tr->status.attempts);
-    job->stopped = STOP_USER;
-    job->agent_started = 1; /* an agent has worked in it */
+    struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
+    attempt->stopped = STOP_USER;
+    attempt->agent_started = 1; /* an agent has worked in it */
     if (keeps) {
-        prepare_adopt(job, job->attempt);
-        job->prepared = true;
+        prepare_adopt(attempt, attempt->number);
+        attempt->prepared = true;
     }
-    job->session = steal_ptr(tr->session);
+    attempt->session = steal_ptr(tr->session);
     tr->repair = REPAIR_NONE;
     tr->remade = false;
-    attempt_fail_stopped(job);
+    attempt_fail_stopped(attempt);
 }
 
 static int stop_attempt(struct request *r, uint32_t task)
 {
-    struct attempt *job = r->run->tasks[task].job;
-    bool waits = land_leave(job);
-    if (!waits && (!job->process.watch || job->tearing_down))
+    struct attempt *attempt = r->run->tasks[task].attempt;
+    bool waits = land_leave(attempt);
+    if (!waits && (!attempt->process.watch || attempt->tearing_down))
         return refuse(r, "'%s' is about to end and can no longer be stopped", task_id(r, task));
     record(r->run, EV_TASK_STOPPING, task, NULL);
     if (waits) {
-        job->stopped = STOP_USER;
-        attempt_fail_stopped(job);
+        attempt->stopped = STOP_USER;
+        attempt_fail_stopped(attempt);
     } else {
-        attempt_stop(job, STOP_USER, GUARD_STOP);
+        attempt_stop(attempt, STOP_USER, GUARD_STOP);
     }
     return 0;
 }
@@ -120,7 +120,7 @@ static int stop_task(struct request *r)
         return -1;
     const struct task_run *tr = &r->run->tasks[task];
     buf_addf(&r->text, "'%s' is asked to stop; its work is saved", task_id(r, task));
-    if (tr->job)
+    if (tr->attempt)
         return stop_attempt(r, task);
     if (!tr->status.attempts)
         return refuse(r, "'%s' has not started; 'anabranch skip %s' keeps it from starting",
@@ -136,7 +136,7 @@ static int skip_task(struct request *r)
     if (find_task(r, &task))
         return -1;
     const struct task_run *tr = &r->run->tasks[task];
-    if (tr->job || tr->session)
+    if (tr->attempt || tr->session)
         return refuse(r, "'%s' is running; 'anabranch stop %s' stops it", task_id(r, task),
                       task_id(r, task));
     buf_addf(&r->text, "'%s' is skipped, and so is every task that depends on it",

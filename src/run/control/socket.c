@@ -127,9 +127,9 @@ static void accept_client(struct listener *l, int fd)
 static int64_t find_task(const struct run *run, const struct peer *peer)
 {
     for (size_t t = 0; t < run->pf->plan.task_count; t++) {
-        const struct attempt *job = run->tasks[t].job;
-        for (size_t i = peer->line.n; job && job->process.guarded && i-- > 0;) {
-            if (peer->line.v[i] == job->process.pid)
+        const struct attempt *attempt = run->tasks[t].attempt;
+        for (size_t i = peer->line.n; attempt && attempt->process.guarded && i-- > 0;) {
+            if (peer->line.v[i] == attempt->process.pid)
                 return (int64_t)t;
         }
     }

@@ -18,10 +18,10 @@ static const char *get_temp_folder(void)
     return tmp && *tmp == '/' ? tmp : "/tmp";
 }
 
-static char *make_tree_folder(struct attempt *job, struct err *err)
+static char *make_tree_folder(struct attempt *attempt, struct err *err)
 {
     autofree char *path =
-        mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(), job->run->id, task_of(job)->id);
+        mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(), attempt->run->id, task_of(attempt)->id);
     if (!mkdtemp(path)) {
         (void)err_sys(err, "make '%s'", path);
         return NULL;
@@ -42,7 +42,7 @@ static int write_text(const char *top, const char *name, const char *text, struc
 }
 
 /* Makes a minimal repository: git finds the commit and its history in it. */
-static int make_repository(const struct attempt *job, struct err *err)
+static int make_repository(const struct attempt *attempt, struct err *err)
 {
     static const char *const folders[] = {"home",
                                           "tmp",
@@ -51,16 +51,16 @@ static int make_repository(const struct attempt *job, struct err *err)
                                           "tree/.git/refs",
                                           "tree/.git/objects",
                                           "tree/.git/objects/info"};
-    bool sha256 = job->candidate.len == HASH_SHA256_DIGITS;
-    autofree char *head = mem_printf("%s\n", job->candidate.s);
-    autofree char *objects = mem_printf("%s/objects\n", job->run->pf->repo.common);
+    bool sha256 = attempt->candidate.len == HASH_SHA256_DIGITS;
+    autofree char *head = mem_printf("%s\n", attempt->candidate.s);
+    autofree char *objects = mem_printf("%s/objects\n", attempt->run->pf->repo.common);
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-        if (make_folder(job->clean, folders[i], err))
+        if (make_folder(attempt->clean, folders[i], err))
             return -1;
     }
-    return write_text(job->clean, "tree/.git/HEAD", head, err) ||
-                   write_text(job->clean, "tree/.git/objects/info/alternates", objects, err) ||
-                   write_text(job->clean, "tree/.git/config",
+    return write_text(attempt->clean, "tree/.git/HEAD", head, err) ||
+                   write_text(attempt->clean, "tree/.git/objects/info/alternates", objects, err) ||
+                   write_text(attempt->clean, "tree/.git/config",
                               sha256 ? "[core]\n\trepositoryFormatVersion = 1\n"
                                        "[extensions]\n\tobjectFormat = sha256\n"
                                      : "[core]\n\trepositoryFormatVersion = 0\n",
@@ -70,55 +70,55 @@ static int make_repository(const struct attempt *job, struct err *err)
 }
 
 /* Uses the project's settings and filters, but fills the whole tree. */
-static int start_fill(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
+static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
-    autofree char *tree = mem_printf("%s/tree", job->clean);
+    autofree char *tree = mem_printf("%s/tree", attempt->clean);
     autofree char *index = mem_printf("%s/.git/index", tree);
-    autofree char *log = attempt_file(job, "prepare.log");
-    struct git_place at = {.git_dir = job->run->pf->repo.common, .work_tree = tree, .index = index};
+    autofree char *log = attempt_file(attempt, "prepare.log");
+    struct git_place at = {.git_dir = attempt->run->pf->repo.common, .work_tree = tree, .index = index};
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u",
-               job->candidate.s, NULL);
-    return process_start(job, argv.v, env.v, tree, log, next, err);
+               attempt->candidate.s, NULL);
+    return process_start(attempt, argv.v, env.v, tree, log, next, err);
 }
 
-int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
+int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
-    job->clean = make_tree_folder(job, err);
-    return !job->clean || make_repository(job, err) || start_fill(job, next, err) ? -1 : 0;
+    attempt->clean = make_tree_folder(attempt, err);
+    return !attempt->clean || make_repository(attempt, err) || start_fill(attempt, next, err) ? -1 : 0;
 }
 
-char *clean_tree_cwd(const struct attempt *job)
+char *clean_tree_cwd(const struct attempt *attempt)
 {
-    const char *prefix = job->run->pf->repo.prefix;
-    return mem_printf("%s/tree%s%s", job->clean, *prefix ? "/" : "", prefix);
+    const char *prefix = attempt->run->pf->repo.prefix;
+    return mem_printf("%s/tree%s%s", attempt->clean, *prefix ? "/" : "", prefix);
 }
 
-void clean_tree_environment(const struct attempt *job, struct strv *env)
+void clean_tree_environment(const struct attempt *attempt, struct strv *env)
 {
     static const char *const variables[] = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
                                             "XDG_STATE_HOME"};
     static const char *const below[] = {".config", ".cache", ".local/share", ".local/state"};
-    autofree char *cwd = clean_tree_cwd(job);
-    env_set(env, "HOME", "%s/home", job->clean);
-    env_set(env, "TMPDIR", "%s/tmp", job->clean);
+    autofree char *cwd = clean_tree_cwd(attempt);
+    env_set(env, "HOME", "%s/home", attempt->clean);
+    env_set(env, "TMPDIR", "%s/tmp", attempt->clean);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
     for (size_t i = 0; i < ARRAY_LEN(variables); i++)
-        env_set(env, variables[i], "%s/home/%s", job->clean, below[i]);
+        env_set(env, variables[i], "%s/home/%s", attempt->clean, below[i]);
 }
 
-void clean_tree_remove(struct attempt *job)
+void clean_tree_remove(struct attempt *attempt)
 {
-    autofree char *top = steal_ptr(job->clean);
+    autofree char *top = steal_ptr(attempt->clean);
     autostrv struct strv paths = {0};
     struct err err = {0};
     if (!top)
         return;
     strv_push(&paths, top);
-    if (delete_later_is_worth_it(job) ? delete_later(job->run, job->task, &paths, &err)
+    if (delete_later_is_worth_it(attempt) ? delete_later(attempt->run, attempt->task, &paths, &err)
                                       : dirs_remove(top, &err))
-        record_error(job->run, job->task, &err);
+        record_error(attempt->run, attempt->task, &err);
 }
 
 void clean_tree_tidy(const struct run *run)

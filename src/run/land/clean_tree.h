@@ -9,18 +9,18 @@
 
 #include "run/run_private.h"
 
-/* Makes the tree of job->candidate in job->clean and starts git, which fills it. Calls `next`
+/* Makes the tree of attempt->candidate in attempt->clean and starts git, which fills it. Calls `next`
  * when git has ended. */
-int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err);
+int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err);
 
 /* The working directory of a command in the tree; the caller frees it. */
-char *clean_tree_cwd(const struct attempt *job);
+char *clean_tree_cwd(const struct attempt *attempt);
 
 /* Sets HOME, TMPDIR and similar variables for a command in the tree. */
-void clean_tree_environment(const struct attempt *job, struct strv *env);
+void clean_tree_environment(const struct attempt *attempt, struct strv *env);
 
 /* Removes the tree, if there is one. */
-void clean_tree_remove(struct attempt *job);
+void clean_tree_remove(struct attempt *attempt);
 
 /* Removes the trees that a killed run left. If a tree cannot be removed, it belongs to someone
  * else. */

@@ -34,107 +34,107 @@ enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
 /* The rate at which git goes through an index and its files. */
 enum { INDEX_BYTES_PER_MS = 32 << 10 };
 
-static char *make_merge_message(const struct attempt *job)
+static char *make_merge_message(const struct attempt *attempt)
 {
-    const struct task *t = task_of(job);
+    const struct task *t = task_of(attempt);
     autobuf struct buf out = BUF_INIT;
-    if (job->run->opts.merge_subject)
-        attempt_expand(job, job->run->opts.merge_subject, &out);
+    if (attempt->run->opts.merge_subject)
+        attempt_expand(attempt, attempt->run->opts.merge_subject, &out);
     else
         buf_addf(&out, "Merge anabranch task %s%s%s", t->id, t->title ? ": " : "",
                  t->title ? t->title : "");
-    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", t->id, job->run->id);
+    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", t->id, attempt->run->id);
     return buf_steal(&out);
 }
 
-static int report_conflict(struct attempt *job, const struct merge_result *m, struct err *err)
+static int report_conflict(struct attempt *attempt, const struct merge_result *m, struct err *err)
 {
-    struct git_place at = run_place(job->run);
+    struct git_place at = run_place(attempt->run);
     autobuf struct buf files = BUF_INIT;
     if (merge_describe(&at, m, &files, err))
         return -1;
-    attempt_conflicted(job, files.s);
+    attempt_conflicted(attempt, files.s);
     return 1;
 }
 
 /* Makes one commit. Its parents are the tip and, unless we squash, the task's commit. */
-static int make_merge_candidate(struct attempt *job, bool squash, struct err *err)
+static int make_merge_candidate(struct attempt *attempt, bool squash, struct err *err)
 {
-    struct git_place at = run_place(job->run);
-    const struct task_run *tr = &job->run->tasks[job->task];
+    struct git_place at = run_place(attempt->run);
+    const struct task_run *tr = &attempt->run->tasks[attempt->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    workspace_set_tree(&job->ws, &at);
+    workspace_set_tree(&attempt->ws, &at);
     /* If we made the tip ourselves, it contains all that its tasks build on. */
-    if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
-                         : merge_since(&at, tr->start, job->run->tip, tr->commit, &m, err))
+    if (attempt->run->resume ? merge_trees(&at, attempt->run->tip, tr->commit, &m, err)
+                         : merge_since(&at, tr->start, attempt->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
-        return report_conflict(job, &m, err);
-    autofree char *message = squash ? attempt_message(job) : make_merge_message(job);
-    const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
-    return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
+        return report_conflict(attempt, &m, err);
+    autofree char *message = squash ? attempt_message(attempt) : make_merge_message(attempt);
+    const char *const parents[] = {attempt->run->tip, squash ? NULL : tr->commit, NULL};
+    return git_commit_tree(&at, m.tree.s, parents, message, &attempt->candidate, err);
 }
 
 /* Replays each commit of the task on top of the tip, and leaves out merges. */
-static int make_rebase_candidate(struct attempt *job, struct err *err)
+static int make_rebase_candidate(struct attempt *attempt, struct err *err)
 {
-    struct git_place at = run_place(job->run);
-    const struct task_run *tr = &job->run->tasks[job->task];
-    bool keeps_author = job->run->pf->plan.land_author == LAND_AUTHOR_AGENT;
+    struct git_place at = run_place(attempt->run);
+    const struct task_run *tr = &attempt->run->tasks[attempt->task];
+    bool keeps_author = attempt->run->pf->plan.land_author == LAND_AUTHOR_AGENT;
     autobuf struct buf list = BUF_INIT;
     autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
-    workspace_set_tree(&job->ws, &at);
+    workspace_set_tree(&attempt->ws, &at);
     if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
         return -1;
-    buf_addstr(&job->candidate, job->run->tip);
+    buf_addstr(&attempt->candidate, attempt->run->tip);
     for (char *next = list.s, *id; (id = strsep(&next, "\n")) && *id;) {
         automerge struct merge_result m = MERGE_RESULT_INIT;
         autobuf struct buf message = BUF_INIT, author = BUF_INIT;
-        if (merge_pick(&at, job->candidate.s, id, &m, err))
+        if (merge_pick(&at, attempt->candidate.s, id, &m, err))
             return -1;
         if (!m.clean)
-            return report_conflict(job, &m, err);
+            return report_conflict(attempt, &m, err);
         if (git_call(&at, &message, err, "log", "-1", "--format=%B", id, NULL))
             return -1;
-        autofree char *onto = mem_str(job->candidate.s);
+        autofree char *onto = mem_str(attempt->candidate.s);
         const char *const parents[] = {onto, NULL};
-        buf_cut(&job->candidate, 0);
+        buf_cut(&attempt->candidate, 0);
         if ((keeps_author && own_history_author(&at, id, &author, err)) ||
             git_commit_tree_by(&at, author.len ? author.s : NULL, m.tree.s, parents, message.s,
-                               &job->candidate, err))
+                               &attempt->candidate, err))
             return -1;
     }
     return 0;
 }
 
-/* Returns 0 if job->candidate is ready to land, 1 if it conflicts and the attempt is over, -1 on
+/* Returns 0 if attempt->candidate is ready to land, 1 if it conflicts and the attempt is over, -1 on
  * failure. */
-static int make_candidate(struct attempt *job, struct err *err)
+static int make_candidate(struct attempt *attempt, struct err *err)
 {
-    enum land_style style = job->run->pf->plan.land_style;
-    buf_cut(&job->candidate, 0);
-    buf_cut(&job->candidate_base, 0);
-    buf_addstr(&job->candidate_base, job->run->tip);
+    enum land_style style = attempt->run->pf->plan.land_style;
+    buf_cut(&attempt->candidate, 0);
+    buf_cut(&attempt->candidate_base, 0);
+    buf_addstr(&attempt->candidate_base, attempt->run->tip);
     if (style == LAND_STYLE_REBASE)
-        return make_rebase_candidate(job, err);
-    return make_merge_candidate(job, style == LAND_STYLE_SQUASH, err);
+        return make_rebase_candidate(attempt, err);
+    return make_merge_candidate(attempt, style == LAND_STYLE_SQUASH, err);
 }
 
 /* Checks the paths of the merged result. If others have renamed a folder, git's merge can move a
  * file of the task to a path that the task may not change. */
-static bool check_candidate(struct attempt *job)
+static bool check_candidate(struct attempt *attempt)
 {
-    const struct run *run = job->run;
-    enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
+    const struct run *run = attempt->run;
+    enum enforce enforce = task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
-    if (!run->pf->claims.list.n || !job->agent_started || enforce == ENFORCE_WARN)
+    if (!run->pf->claims.list.n || !attempt->agent_started || enforce == ENFORCE_WARN)
         return true; /* a person resolved this: we do not check their paths */
-    if (tree_diff(run->batch, run->tip, job->candidate.s, &paths, &err)) {
-        attempt_error(job, &err);
+    if (tree_diff(run->batch, run->tip, attempt->candidate.s, &paths, &err)) {
+        attempt_error(attempt, &err);
         return false;
     }
-    return attempt_check_paths(job, &paths);
+    return attempt_check_paths(attempt, &paths);
 }
 
 /* Cuts white space from the end and returns the last line. */
@@ -147,14 +147,14 @@ static const char *get_last_line(struct buf *output)
 }
 
 /* Fails the attempt and gives the command's output to the next one. */
-static void fail_verification(struct attempt *job, int exit_code)
+static void fail_verification(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
-    attempt_read_tail(job, "verify.out", &output);
-    attempt_read_tail(job, "verify.err", &output);
-    attempt_feedback(job, "Your last attempt at this task failed its verification", exit_code,
+    attempt_read_tail(attempt, "verify.out", &output);
+    attempt_read_tail(attempt, "verify.err", &output);
+    attempt_feedback(attempt, "Your last attempt at this task failed its verification", exit_code,
                      output.s);
-    attempt_fail(job, FAILURE_VERIFY, "verification failed (exit code %d): %s", exit_code,
+    attempt_fail(attempt, FAILURE_VERIFY, "verification failed (exit code %d): %s", exit_code,
                  get_last_line(&output));
 }
 
@@ -162,144 +162,144 @@ static void fail_verification(struct attempt *job, int exit_code)
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
 /* No agent can repair this. We keep the work, and it lands when the user resumes the run. */
-static void fail_unstartable_verification(struct attempt *job, int exit_code)
+static void fail_unstartable_verification(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
-    attempt_read_tail(job, "verify.err", &output);
-    job->unverified = true;
-    attempt_fail(job, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
+    attempt_read_tail(attempt, "verify.err", &output);
+    attempt->unverified = true;
+    attempt_fail(attempt, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
                  get_last_line(&output));
 }
 
-static void fail_timed_out_verification(struct attempt *job)
+static void fail_timed_out_verification(struct attempt *attempt)
 {
-    attempt_tell(job, "The verification of your last attempt at this task timed out.");
-    attempt_fail(job, FAILURE_VERIFY, "verification timed out");
+    attempt_tell(attempt, "The verification of your last attempt at this task timed out.");
+    attempt_fail(attempt, FAILURE_VERIFY, "verification timed out");
 }
 
-static void on_verified(struct attempt *job, int exit_code);
+static void on_verified(struct attempt *attempt, int exit_code);
 
 /* The task's own command runs first, then the plan's. */
-static const struct plan_command *next_verification(struct attempt *job)
+static const struct plan_command *next_verification(struct attempt *attempt)
 {
-    const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
-    int step = job->verify_step++;
+    const struct plan_command *own = &task_of(attempt)->verify, *all = &attempt->run->pf->plan.land_verify;
+    int step = attempt->verify_step++;
     if (step == 0 && plan_command_is_set(own))
         return own;
     if (step <= 1 && plan_command_is_set(all)) {
-        job->verify_step = 2;
+        attempt->verify_step = 2;
         return all;
     }
     return NULL;
 }
 
-static void start_verification(struct attempt *job, const struct plan_command *cmd)
+static void start_verification(struct attempt *attempt, const struct plan_command *cmd)
 {
     struct err err = {0};
-    if (plan_command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err))
-        attempt_error(job, &err);
+    if (plan_command_start(attempt, cmd, "verify", VERIFY_MS, on_verified, &err))
+        attempt_error(attempt, &err);
 }
 
-static void make_clean_tree(struct attempt *job);
+static void make_clean_tree(struct attempt *attempt);
 
-static void on_clean_tree(struct attempt *job, int exit_code)
+static void on_clean_tree(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
-    if (process_lost_race(job, exit_code)) {
-        clean_tree_remove(job);
-        make_clean_tree(job);
-    } else if (job->stopped) {
-        attempt_fail_stopped(job);
+    if (process_lost_race(attempt, exit_code)) {
+        clean_tree_remove(attempt);
+        make_clean_tree(attempt);
+    } else if (attempt->stopped) {
+        attempt_fail_stopped(attempt);
     } else if (exit_code == 0) {
-        start_verification(job, job->verification);
+        start_verification(attempt, attempt->verification);
     } else {
-        attempt_read_tail(job, "prepare.log", &log);
-        attempt_fail(job, FAILURE_INTERNAL, "cannot make a clean tree: %s", log.s);
+        attempt_read_tail(attempt, "prepare.log", &log);
+        attempt_fail(attempt, FAILURE_INTERNAL, "cannot make a clean tree: %s", log.s);
     }
 }
 
-static void make_clean_tree(struct attempt *job)
+static void make_clean_tree(struct attempt *attempt)
 {
     struct err err = {0};
-    if (clean_tree_make(job, on_clean_tree, &err))
-        attempt_error(job, &err);
+    if (clean_tree_make(attempt, on_clean_tree, &err))
+        attempt_error(attempt, &err);
 }
 
-static void verify_next(struct attempt *job)
+static void verify_next(struct attempt *attempt)
 {
-    job->verification = next_verification(job);
-    if (!job->verification) {
-        record(job->run, EV_TASK_VERIFIED, job->task, NULL);
-        land_queue(job); /* it lands at once, unless the tip has moved meanwhile */
-    } else if (job->verification->clean) {
-        make_clean_tree(job);
+    attempt->verification = next_verification(attempt);
+    if (!attempt->verification) {
+        record(attempt->run, EV_TASK_VERIFIED, attempt->task, NULL);
+        land_queue(attempt); /* it lands at once, unless the tip has moved meanwhile */
+    } else if (attempt->verification->clean) {
+        make_clean_tree(attempt);
     } else {
-        start_verification(job, job->verification);
+        start_verification(attempt, attempt->verification);
     }
 }
 
-static void on_verified(struct attempt *job, int exit_code)
+static void on_verified(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    bool in_time = plan_command_ended(job);
-    clean_tree_remove(job);
-    if (job->stopped)
-        attempt_fail_stopped(job);
+    bool in_time = plan_command_ended(attempt);
+    clean_tree_remove(attempt);
+    if (attempt->stopped)
+        attempt_fail_stopped(attempt);
     else if (!in_time)
-        fail_timed_out_verification(job);
-    else if (process_was_broken(job, &failure, &reason))
-        attempt_fail(job, failure, "verification: %s", reason.s);
-    else if (job->tampered)
-        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
-    else if (!job->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
-        fail_unstartable_verification(job, exit_code);
+        fail_timed_out_verification(attempt);
+    else if (process_was_broken(attempt, &failure, &reason))
+        attempt_fail(attempt, failure, "verification: %s", reason.s);
+    else if (attempt->tampered)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (!attempt->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
+        fail_unstartable_verification(attempt, exit_code);
     else if (exit_code != 0)
-        fail_verification(job, exit_code);
+        fail_verification(attempt, exit_code);
     else
-        verify_next(job);
+        verify_next(attempt);
 }
 
-static void check_out_candidate(struct attempt *job);
+static void check_out_candidate(struct attempt *attempt);
 
-static void on_checked_out(struct attempt *job, int exit_code)
+static void on_checked_out(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
-    if (process_lost_race(job, exit_code)) {
-        check_out_candidate(job);
+    if (process_lost_race(attempt, exit_code)) {
+        check_out_candidate(attempt);
         return;
     }
-    if (job->stopped) {
-        attempt_fail_stopped(job);
+    if (attempt->stopped) {
+        attempt_fail_stopped(attempt);
         return;
     }
     if (exit_code == 0) {
-        job->verify_step = 0;
-        verify_next(job);
+        attempt->verify_step = 0;
+        verify_next(attempt);
         return;
     }
-    attempt_read_tail(job, "prepare.log", &log);
-    attempt_fail(job, FAILURE_INTERNAL, "cannot check out the merged tree: %s", log.s);
+    attempt_read_tail(attempt, "prepare.log", &log);
+    attempt_fail(attempt, FAILURE_INTERNAL, "cannot check out the merged tree: %s", log.s);
 }
 
 /* Checks the merged tree out in the workspace itself, which keeps what was built there. */
-static void check_out_candidate(struct attempt *job)
+static void check_out_candidate(struct attempt *attempt)
 {
-    autofree char *index = attempt_file(job, "index"), *log = attempt_file(job, "prepare.log");
+    autofree char *index = attempt_file(attempt, "index"), *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
-    task_set_state(job->run, job->task, TASK_VERIFYING);
+    task_set_state(attempt->run, attempt->task, TASK_VERIFYING);
     /* This index knows the files that the agent added. It is gone when the task is verified
      * again. */
-    if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err)) {
-        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
+    if (workspace_enter(&attempt->ws, &err) || workspace_put(&attempt->ws, index, "index", &err)) {
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", err.msg);
         return;
     }
-    struct git_place at = workspace_place(&job->ws);
+    struct git_place at = workspace_place(&attempt->ws);
     git_prepare(&at, &argv, &env);
-    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", job->candidate.s, NULL);
-    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
-        attempt_error(job, &err);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", attempt->candidate.s, NULL);
+    if (process_start(attempt, argv.v, env.v, NULL, log, on_checked_out, &err))
+        attempt_error(attempt, &err);
 }
 
 static void set_landed(struct task_run *tr, const char *commit)
@@ -311,20 +311,20 @@ static void set_landed(struct task_run *tr, const char *commit)
 
 /* Records the intent first. If we die, the next engine finds the intent without its outcome and
  * checks whether the tip has the commit. The ref of the tip moves when the turn ends. */
-static void land_candidate(struct attempt *job)
+static void land_candidate(struct attempt *attempt)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct err err = {0};
-    set_landed(task_run(job), job->candidate.s);
-    if (record_intent(run, job->task, &err)) {
-        set_landed(task_run(job), NULL);
-        attempt_error(job, &err);
+    set_landed(task_run(attempt), attempt->candidate.s);
+    if (record_intent(run, attempt->task, &err)) {
+        set_landed(task_run(attempt), NULL);
+        attempt_error(attempt, &err);
         return;
     }
     free(run->tip);
-    run->tip = mem_str(job->candidate.s);
-    job->at_tip = true;
-    vec_push(&run->landed_now, job);
+    run->tip = mem_str(attempt->candidate.s);
+    attempt->at_tip = true;
+    vec_push(&run->landed_now, attempt);
 }
 
 /* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
@@ -355,48 +355,48 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
     free(run->tip);
     run->tip = mem_str(from);
     while (run->landed_now.n > first) {
-        struct attempt *job = run->landed_now.v[--run->landed_now.n];
-        set_landed(task_run(job), NULL);
-        job->at_tip = false;
-        attempt_error(job, &err);
+        struct attempt *attempt = run->landed_now.v[--run->landed_now.n];
+        set_landed(task_run(attempt), NULL);
+        attempt->at_tip = false;
+        attempt_error(attempt, &err);
     }
 }
 
-static void land_or_verify(struct attempt *job)
+static void land_or_verify(struct attempt *attempt)
 {
     struct err err = {0};
-    bool verified = job->candidate.len && strcmp(job->candidate_base.s, job->run->tip) == 0;
+    bool verified = attempt->candidate.len && strcmp(attempt->candidate_base.s, attempt->run->tip) == 0;
     if (verified) {
-        land_candidate(job);
+        land_candidate(attempt);
         return;
     }
-    int rc = make_candidate(job, &err);
+    int rc = make_candidate(attempt, &err);
     if (rc < 0)
-        attempt_error(job, &err);
-    else if (rc == 0 && !check_candidate(job))
+        attempt_error(attempt, &err);
+    else if (rc == 0 && !check_candidate(attempt))
         return;
-    else if (rc == 0 && (plan_command_is_set(&task_of(job)->verify) ||
-                         plan_command_is_set(&job->run->pf->plan.land_verify)))
-        check_out_candidate(job);
+    else if (rc == 0 && (plan_command_is_set(&task_of(attempt)->verify) ||
+                         plan_command_is_set(&attempt->run->pf->plan.land_verify)))
+        check_out_candidate(attempt);
     else if (rc == 0)
-        land_candidate(job);
+        land_candidate(attempt);
 }
 
-void land_queue(struct attempt *job)
+void land_queue(struct attempt *attempt)
 {
-    task_set_state(job->run, job->task, TASK_LANDING);
-    if (job->run->jobs > HELD_MAX)
-        workspace_let_go(&job->ws);
-    vec_push(&job->run->landing, job);
-    run_wake(job->run);
+    task_set_state(attempt->run, attempt->task, TASK_LANDING);
+    if (attempt->run->attempts > HELD_MAX)
+        workspace_let_go(&attempt->ws);
+    vec_push(&attempt->run->landing, attempt);
+    run_wake(attempt->run);
 }
 
-bool land_leave(struct attempt *job)
+bool land_leave(struct attempt *attempt)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     size_t kept = 0, waiting = run->landing.n;
     for (size_t i = 0; i < waiting; i++) {
-        if (run->landing.v[i] != job)
+        if (run->landing.v[i] != attempt)
             run->landing.v[kept++] = run->landing.v[i];
     }
     run->landing.n = kept;
@@ -408,7 +408,7 @@ bool land_leave(struct attempt *job)
 static bool has_settled_place(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
-    return tr->status.state >= TASK_LANDED || (tr->job && tr->job->at_tip);
+    return tr->status.state >= TASK_LANDED || (tr->attempt && tr->attempt->at_tip);
 }
 
 /* Tasks with an order land in that order. Tasks without one do not wait, and no task waits for
@@ -462,8 +462,8 @@ static void record_published(struct run *run)
 {
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < run->publishing.n; i++) {
-        struct attempt *job = run->publishing.v[i];
-        buf_addf(&lines, "%s %s\n", task_run(job)->landed, task_of(job)->id);
+        struct attempt *attempt = run->publishing.v[i];
+        buf_addf(&lines, "%s %s\n", task_run(attempt)->landed, task_of(attempt)->id);
     }
     record_landed(run, &lines);
 }
@@ -495,7 +495,7 @@ static bool is_awaited(const struct run *run)
         if (g->dependents_at[task] != g->dependents_at[task + 1])
             return true;
     }
-    return run->landed_now.n + run->publishing.n == run->jobs;
+    return run->landed_now.n + run->publishing.n == run->attempts;
 }
 
 static void on_pause_end(void *ctx)
@@ -541,7 +541,7 @@ static void fail_waiting(struct run *run)
 struct place {
     int64_t order;
     size_t arrival;
-    struct attempt *job;
+    struct attempt *attempt;
 };
 
 static int compare_places(const void *a, const void *b)
@@ -556,17 +556,17 @@ static int compare_places(const void *a, const void *b)
  * every attempt that may land. */
 static struct attempt **take_waiting_in_order(struct run *run, size_t n)
 {
-    struct attempt **jobs = mem_array(n, sizeof(struct attempt *));
+    struct attempt **attempts = mem_array(n, sizeof(struct attempt *));
     autofree struct place *places = mem_array(n, sizeof(struct place));
     for (size_t i = 0; i < n; i++) {
-        struct attempt *job = run->landing.v[i];
-        places[i] = (struct place){task_run(job)->order, i, job};
+        struct attempt *attempt = run->landing.v[i];
+        places[i] = (struct place){task_run(attempt)->order, i, attempt};
     }
     qsort(places, n, sizeof(*places), compare_places);
     for (size_t i = 0; i < n; i++)
-        jobs[i] = places[i].job;
+        attempts[i] = places[i].attempt;
     run->landing.n = 0;
-    return jobs;
+    return attempts;
 }
 
 void land_turn(struct run *run)
@@ -582,15 +582,15 @@ void land_turn(struct run *run)
     }
     size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
     autofree char *tip = mem_str(run->tip);
-    struct attempt **jobs = take_waiting_in_order(run, waiting);
+    struct attempt **attempts = take_waiting_in_order(run, waiting);
     for (size_t i = 0; i < waiting; i++) {
-        if (may_land(run, jobs[i]->task))
-            land_or_verify(jobs[i]);
+        if (may_land(run, attempts[i]->task))
+            land_or_verify(attempts[i]);
         else
-            jobs[kept++] = jobs[i];
+            attempts[kept++] = attempts[i];
     }
     for (size_t i = 0; i < kept; i++)
-        vec_push(&run->landing, jobs[i]);
-    free(jobs);
+        vec_push(&run->landing, attempts[i]);
+    free(attempts);
     move_tip_or_undo(run, tip, first);
 }

@@ -249,7 +249,7 @@ static bool wait_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
     const char *message = checkout_move_lock(run);
-    if (!message || run->jobs || run->stopping || clock_mono() >= p->deadline)
+    if (!message || run->attempts || run->stopping || clock_mono() >= p->deadline)
         return false;
     report_waiting(run, "another git: ", message);
     move_later(run, LOCK_PAUSE_MS);
@@ -262,7 +262,7 @@ static bool wait_for_lock(struct run *run)
 static void wait_for_user(struct run *run)
 {
     struct publication *p = &run->publication;
-    if (run->jobs || run->stopping || clock_mono() >= p->deadline) {
+    if (run->attempts || run->stopping || clock_mono() >= p->deadline) {
         finish_when_quiet(run);
         return;
     }

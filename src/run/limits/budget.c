@@ -10,39 +10,39 @@
 enum { WARN_PERCENT = 80 };
 
 /* The model that the agent reported, or else that of the plan; or NULL. */
-static const char *find_model(const struct attempt *job)
+static const char *find_model(const struct attempt *attempt)
 {
-    const struct task *t = task_of(job);
-    if (job->report.model.len)
-        return job->report.model.s;
-    return job->run->tasks[job->task].falls_back ? t->fallback.model : t->model;
+    const struct task *t = task_of(attempt);
+    if (attempt->report.model.len)
+        return attempt->report.model.s;
+    return attempt->run->tasks[attempt->task].falls_back ? t->fallback.model : t->model;
 }
 
 /* The cost of an attempt so far: as its engine reports, or else by the price tables; *ret_date
  * is then the date of the table that we used. Negative: unknown. */
-static double calculate_cost(const struct attempt *job, const char **ret_date)
+static double calculate_cost(const struct attempt *attempt, const char **ret_date)
 {
-    const struct agent_report *r = &job->report;
+    const struct agent_report *r = &attempt->report;
     struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
     bool any = used.in || used.out || used.cache_read || used.cache_made;
     *ret_date = NULL;
     if (r->usd >= 0 || !any)
         return r->usd;
-    return config_reckon(&job->run->config.config, find_model(job), &used, ret_date);
+    return config_reckon(&attempt->run->config.config, find_model(attempt), &used, ret_date);
 }
 
 /* Adds new usage to the totals: reports count within an attempt, the task and the run count over
  * all attempts. Tokens written to a cache count, because the model read them. Returns false if
  * nothing is new. */
-static bool add_usage(struct attempt *job)
+static bool add_usage(struct attempt *attempt)
 {
-    const struct agent_report *r = &job->report;
-    struct task_status *s = &task_run(job)->status;
+    const struct agent_report *r = &attempt->report;
+    struct task_status *s = &task_run(attempt)->status;
     const char *date;
-    double usd = calculate_cost(job, &date);
+    double usd = calculate_cost(attempt, &date);
     struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
                         usd < 0 ? 0 : usd};
-    struct spent before = job->told;
+    struct spent before = attempt->told;
     int64_t in = now.in + now.cache_made - before.in - before.cache_made,
             out = now.out - before.out;
     bool same = now.usd <= before.usd && now.usd >= before.usd;
@@ -52,25 +52,25 @@ static bool add_usage(struct attempt *job)
     s->tokens_out += out;
     if (usd >= 0)
         s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - before.usd;
-    job->run->tokens += in + out;
-    job->run->usd += now.usd - before.usd;
-    job->told = now;
+    attempt->run->tokens += in + out;
+    attempt->run->usd += now.usd - before.usd;
+    attempt->told = now;
     return true;
 }
 
-static void store_usage(struct attempt *job)
+static void store_usage(struct attempt *attempt)
 {
-    const struct agent_report *r = &job->report;
-    struct run *run = job->run;
+    const struct agent_report *r = &attempt->report;
+    struct run *run = attempt->run;
     struct err err = {0};
     const char *date;
-    double usd = calculate_cost(job, &date);
+    double usd = calculate_cost(attempt, &date);
     struct store_spending s = {
         .run = run->id,
-        .task = task_of(job)->id,
-        .engine = run_engine_name(run, job->task),
-        .model = find_model(job),
-        .attempt = task_run(job)->status.attempts,
+        .task = task_of(attempt)->id,
+        .engine = run_engine_name(run, attempt->task),
+        .model = find_model(attempt),
+        .attempt = task_run(attempt)->status.attempts,
         .time = clock_wall(),
         .tokens_in = r->tokens_in,
         .tokens_out = r->tokens_out,
@@ -83,9 +83,9 @@ static void store_usage(struct attempt *job)
         run_fail(run, &err);
 }
 
-static void record_usage(struct attempt *job)
+static void record_usage(struct attempt *attempt)
 {
-    const struct agent_report *r = &job->report;
+    const struct agent_report *r = &attempt->report;
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "tokens_in", r->tokens_in);
@@ -95,11 +95,11 @@ static void record_usage(struct attempt *job)
         node_put_int(&a, data, "cache_made", r->cache_made);
     }
     const char *date;
-    double usd = calculate_cost(job, &date);
+    double usd = calculate_cost(attempt, &date);
     if (usd >= 0)
         node_put_real(&a, data, "usd", usd);
     node_put_string(&a, data, "prices", date);
-    record(job->run, EV_TASK_USAGE, job->task, data);
+    record(attempt->run, EV_TASK_USAGE, attempt->task, data);
     arena_done(&a);
 }
 
@@ -173,9 +173,9 @@ static bool check_budget(struct run *run, const struct usage *u, bool *warned)
 
 /* False for an agent that has reported its result: stopping it saves nothing, and many agents
  * report their usage only with the result. */
-static bool may_stop(const struct attempt *job)
+static bool may_stop(const struct attempt *attempt)
 {
-    return !job->stopped && !job->report.finished;
+    return !attempt->stopped && !attempt->report.finished;
 }
 
 static bool exceeds_budget(const struct usage *u)
@@ -185,28 +185,28 @@ static bool exceeds_budget(const struct usage *u)
 }
 
 /* Notes that an agent went over a budget but ended before it reported its usage. */
-static void note_overrun(struct attempt *job, const struct usage *u)
+static void note_overrun(struct attempt *attempt, const struct usage *u)
 {
     autobuf struct buf text = BUF_INIT;
-    if (job->stopped || job->overrun || !exceeds_budget(u))
+    if (attempt->stopped || attempt->overrun || !exceeds_budget(u))
         return;
     describe_use(u, &text);
-    job->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
+    attempt->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
     if (u->task >= 0)
-        record_budget(job->run, EV_BUDGET_EXCEEDED, u);
+        record_budget(attempt->run, EV_BUDGET_EXCEEDED, u);
 }
 
-static void check_task_budget(struct attempt *job, bool works)
+static void check_task_budget(struct attempt *attempt, bool works)
 {
-    struct usage u = get_task_use(job->run, job->task);
-    if (!check_budget(job->run, &u, &task_run(job)->budget_warned))
+    struct usage u = get_task_use(attempt->run, attempt->task);
+    if (!check_budget(attempt->run, &u, &task_run(attempt)->budget_warned))
         return;
-    if (!works || !may_stop(job)) {
-        note_overrun(job, &u);
+    if (!works || !may_stop(attempt)) {
+        note_overrun(attempt, &u);
         return;
     }
-    record_budget(job->run, EV_BUDGET_EXCEEDED, &u);
-    attempt_stop(job, STOP_BUDGET, GUARD_STOP);
+    record_budget(attempt->run, EV_BUDGET_EXCEEDED, &u);
+    attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
 }
 
 /* Starts no more tasks once the run's budget is used up, and stops running agents, whose work is
@@ -220,9 +220,9 @@ static void check_run_budget(struct run *run)
     record_budget(run, EV_BUDGET_EXCEEDED, &u);
     run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        struct attempt *job = run->tasks[i].job;
-        if (job && job->tick && may_stop(job))
-            attempt_stop(job, STOP_BUDGET, GUARD_STOP);
+        struct attempt *attempt = run->tasks[i].attempt;
+        if (attempt && attempt->tick && may_stop(attempt))
+            attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
     }
 }
 
@@ -266,19 +266,19 @@ void budget_recall(struct run *run)
     check_run_budget(run);
 }
 
-void budget_take(struct attempt *job, bool works)
+void budget_take(struct attempt *attempt, bool works)
 {
-    struct usage all = get_run_use(job->run);
+    struct usage all = get_run_use(attempt->run);
     bool was_spent = reaches_percent(&all, 100);
-    if (!add_usage(job))
+    if (!add_usage(attempt))
         return;
-    all = get_run_use(job->run);
-    record_usage(job);
-    store_usage(job);
-    check_task_budget(job, works);
-    if (!was_spent && (!works || !may_stop(job)))
-        note_overrun(job, &all);
-    check_run_budget(job->run);
+    all = get_run_use(attempt->run);
+    record_usage(attempt);
+    store_usage(attempt);
+    check_task_budget(attempt, works);
+    if (!was_spent && (!works || !may_stop(attempt)))
+        note_overrun(attempt, &all);
+    check_run_budget(attempt->run);
 }
 
 bool budget_is_spent(const struct run *run, uint32_t task)

@@ -12,8 +12,8 @@
 
 /* Records the usage that the attempt's agent reported, if it is new, and compares it with the
  * budgets. We do not stop an agent that has finished (works: false). If it went over a budget,
- * job->overrun says so. */
-void budget_take(struct attempt *job, bool works);
+ * attempt->overrun says so. */
+void budget_take(struct attempt *attempt, bool works);
 
 /* Adds the earlier usage of the tasks of a resumed run. */
 void budget_recall(struct run *run);

@@ -37,15 +37,15 @@ struct task_limits task_limits_of(const struct plan *plan, uint32_t task)
     };
 }
 
-struct task_limits output_limits_of(const struct attempt *job)
+struct task_limits output_limits_of(const struct attempt *attempt)
 {
-    return task_limits_of(&job->run->pf->plan, job->task);
+    return task_limits_of(&attempt->run->pf->plan, attempt->task);
 }
 
 enum { STREAMS = 2 };
 
 struct flood {
-    struct attempt *job;
+    struct attempt *attempt;
     struct watch *timer;
     char *paths[STREAMS];
     int64_t start_sizes[STREAMS]; /* file sizes when the command started */
@@ -72,24 +72,24 @@ static void on_timer(void *ctx)
 {
     struct flood *f = ctx;
     if (count_added(f) > f->max) {
-        f->job->flooded = true;
-        process_order(f->job, GUARD_KILL);
+        f->attempt->flooded = true;
+        process_order(f->attempt, GUARD_KILL);
     } else {
         watch_again(f->timer, CHECK_MS);
     }
 }
 
-struct flood *output_watch_watch(struct attempt *job, const char *out, const char *err)
+struct flood *output_watch_watch(struct attempt *attempt, const char *out, const char *err)
 {
-    int64_t max = output_limits_of(job).output;
+    int64_t max = output_limits_of(attempt).output;
     if (!max)
         return NULL;
     struct flood *f = mem_alloc(sizeof(*f));
-    *f = (struct flood){.job = job,
+    *f = (struct flood){.attempt = attempt,
                         .paths = {mem_str(out), mem_str(err)},
                         .start_sizes = {get_size(out), get_size(err)},
-                        .max = max > job->printed ? max - job->printed : 0};
-    f->timer = loop_timer(job->run->loop, CHECK_MS, on_timer, f);
+                        .max = max > attempt->printed ? max - attempt->printed : 0};
+    f->timer = loop_timer(attempt->run->loop, CHECK_MS, on_timer, f);
     return f;
 }
 
@@ -123,9 +123,9 @@ void output_watch_end(struct flood *f)
     if (!f)
         return;
     int64_t sum = count_added(f);
-    f->job->flooded = f->job->flooded || sum > f->max;
-    f->job->printed += sum;
-    if (f->job->flooded)
+    f->attempt->flooded = f->attempt->flooded || sum > f->max;
+    f->attempt->printed += sum;
+    if (f->attempt->flooded)
         cut_files(f);
     output_watch_free(f);
 }

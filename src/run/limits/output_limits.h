@@ -14,14 +14,14 @@ struct flood;
 
 /* The limits of a task, from the task, the plan or the defaults: 0 means no limit. */
 struct task_limits task_limits_of(const struct plan *plan, uint32_t task);
-struct task_limits output_limits_of(const struct attempt *job);
+struct task_limits output_limits_of(const struct attempt *attempt);
 
 /* The default limits of a change, for callers without a plan. */
 struct change_limits change_limits_of(void);
 
 /* Watches the two files to which a command of the attempt appends. If the attempt prints more
- * than its limit, we kill the command, set job->flooded, and cut the files at the limit. */
-struct flood *output_watch_watch(struct attempt *job, const char *out, const char *err);
+ * than its limit, we kill the command, set attempt->flooded, and cut the files at the limit. */
+struct flood *output_watch_watch(struct attempt *attempt, const char *out, const char *err);
 /* Call this when the command has ended, before anyone reads the files. `f` may be NULL. */
 void output_watch_end(struct flood *f);
 /* Stops watching, for an attempt that goes. `f` may be NULL. */

@@ -9,18 +9,18 @@
 #include "run/run_private.h"
 
 /* The time when the limit resets, according to the agent; 0: unknown. */
-int64_t park_reset(const struct attempt *job);
+int64_t park_reset(const struct attempt *attempt);
 
 /* Decides whether to park an attempt that has met a limit and whose reason is set. If so, closes
- * its lane, sets job->parks and job->keeps, and returns ms until the lane is tried again.
+ * its lane, sets attempt->parks and attempt->keeps, and returns ms until the lane is tried again.
  * Returns -1 if the task does not wait. */
-int64_t park(struct attempt *job);
+int64_t park(struct attempt *attempt);
 
 /* The session that the next attempt resumes. */
-const char *park_session(const struct attempt *job);
+const char *park_session(const struct attempt *attempt);
 
 /* Ends the attempt and parks its task. */
-void park_wait(struct attempt *job);
+void park_wait(struct attempt *attempt);
 
 /* Saves the work of parked tasks when the run stops. Their workspaces stay for a resume. */
 void park_save_all(struct run *run);

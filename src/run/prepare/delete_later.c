@@ -12,10 +12,10 @@ struct deletion {
     struct watch *watch;
 };
 
-bool delete_later_is_worth_it(const struct attempt *job)
+bool delete_later_is_worth_it(const struct attempt *attempt)
 {
-    return (job->brought && !layers_there(job->ws.path)) || job->run->provider == PROVIDER_POOL ||
-           workspace_is_large(&job->ws);
+    return (attempt->brought && !layers_there(attempt->ws.path)) || attempt->run->provider == PROVIDER_POOL ||
+           workspace_is_large(&attempt->ws);
 }
 
 static void on_deleted(void *ctx, int status)
@@ -31,7 +31,7 @@ static void on_deleted(void *ctx, int status)
     strv_done(&d->paths);
     watch_free(d->watch);
     free(d);
-    run->jobs--;
+    run->attempts--;
     run_wake(run);
 }
 
@@ -54,6 +54,6 @@ int delete_later(struct run *run, int64_t task, const struct strv *paths, struct
     for (size_t i = 0; i < paths->n; i++)
         strv_push(&d->paths, paths->v[i]);
     d->watch = loop_child(run->loop, pid, on_deleted, d);
-    run->jobs++;
+    run->attempts++;
     return 0;
 }

@@ -9,25 +9,25 @@
 
 #include <string.h>
 
-static int start_filling(struct attempt *job, void (*next)(struct attempt *job, int exit_code),
+static int start_filling(struct attempt *attempt, void (*next)(struct attempt *attempt, int exit_code),
                          struct err *err)
 {
-    autofree char *log = attempt_file(job, "prepare.log");
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    copy_fill_command(&job->run->pf->repo, &job->ws, task_run(job)->start, &argv, &env);
-    return process_start(job, argv.v, env.v, NULL, log, next, err);
+    copy_fill_command(&attempt->run->pf->repo, &attempt->ws, task_run(attempt)->start, &argv, &env);
+    return process_start(attempt, argv.v, env.v, NULL, log, next, err);
 }
 
-void fill_by_git_done(struct attempt *job, int exit_code)
+void fill_by_git_done(struct attempt *attempt, int exit_code)
 {
-    if (exit_code == 0 && !job->stopped)
-        pool_note(job);
-    prepare_filled(job, exit_code);
+    if (exit_code == 0 && !attempt->stopped)
+        pool_note(attempt);
+    prepare_filled(attempt, exit_code);
 }
 
-int fill_by_git(struct attempt *job, struct err *err)
+int fill_by_git(struct attempt *attempt, struct err *err)
 {
-    return start_filling(job, fill_by_git_done, err);
+    return start_filling(attempt, fill_by_git_done, err);
 }
 
 void fill_waiting(struct run *run)
@@ -47,58 +47,58 @@ void fill_waiting(struct run *run)
 }
 
 /* Copies the first workspace into memory before its agent works in it. */
-static void on_first_filled(struct attempt *job, int exit_code)
+static void on_first_filled(struct attempt *attempt, int exit_code)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct fill *fill = &run->fill;
-    if (exit_code != 0 || job->stopped)
+    if (exit_code != 0 || attempt->stopped)
         fill->state = FILL_UNKNOWN;
     else if (run->provider != PROVIDER_POOL &&
-             memory_fill_take(&fill->mould, &job->ws, strlen(run->base_commit)))
+             memory_fill_take(&fill->mould, &attempt->ws, strlen(run->base_commit)))
         fill->state = FILL_MOULD;
     else
         fill->state = FILL_GIT;
-    fill_by_git_done(job, exit_code);
+    fill_by_git_done(attempt, exit_code);
     fill_waiting(run);
 }
 
 /* True if other tasks start at the same commit. */
-static bool others_start_here(struct attempt *job)
+static bool others_start_here(struct attempt *attempt)
 {
-    const struct plan *plan = &job->run->pf->plan;
+    const struct plan *plan = &attempt->run->pf->plan;
     size_t n = 0;
-    if (strcmp(task_run(job)->start, job->run->base_commit) != 0)
+    if (strcmp(task_run(attempt)->start, attempt->run->base_commit) != 0)
         return false;
     for (size_t i = 0; i < plan->task_count && n < 2; i++)
         n += plan->tasks[i].dep_count == 0;
     return n == 2;
 }
 
-int fill_workspace(struct attempt *job, struct err *err)
+int fill_workspace(struct attempt *attempt, struct err *err)
 {
-    struct fill *fill = &job->run->fill;
-    if (pool_has(job->run))
-        return pool_fill(job, err);
-    if (overlay_fill_is_used(job->run))
-        return overlay_fill_fill(job, err);
+    struct fill *fill = &attempt->run->fill;
+    if (pool_has(attempt->run))
+        return pool_fill(attempt, err);
+    if (overlay_fill_is_used(attempt->run))
+        return overlay_fill_fill(attempt, err);
     /* No copy in memory of a large tree: nobody needs to wait for the first workspace. */
-    if (fill->state == FILL_GIT || !others_start_here(job) ||
-        provider_is_large(&job->run->pf->repo))
-        return fill_by_git(job, err);
+    if (fill->state == FILL_GIT || !others_start_here(attempt) ||
+        provider_is_large(&attempt->run->pf->repo))
+        return fill_by_git(attempt, err);
     switch (fill->state) {
     case FILL_FIRST:
-        vec_push(&fill->waiting, job);
+        vec_push(&fill->waiting, attempt);
         return 0;
     case FILL_MOULD:
-        if (memory_fill_fill(&fill->mould, &job->ws, err))
+        if (memory_fill_fill(&fill->mould, &attempt->ws, err))
             return -1;
-        prepare_filled(job, 0);
+        prepare_filled(attempt, 0);
         return 0;
     case FILL_UNKNOWN:
     case FILL_GIT:
         break;
     }
-    if (start_filling(job, on_first_filled, err))
+    if (start_filling(attempt, on_first_filled, err))
         return -1;
     fill->state = FILL_FIRST;
     return 0;

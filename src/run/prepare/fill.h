@@ -14,13 +14,13 @@
 
 /* Calls prepare_filled() when the workspace is filled, or when filling has failed. That may be
  * before this function returns. */
-int fill_workspace(struct attempt *job, struct err *err);
+int fill_workspace(struct attempt *attempt, struct err *err);
 
 /* The same, but always by such a process: the branch may have moved. */
-int fill_by_git(struct attempt *job, struct err *err);
+int fill_by_git(struct attempt *attempt, struct err *err);
 
 /* Handles the end of that process. */
-void fill_by_git_done(struct attempt *job, int exit_code);
+void fill_by_git_done(struct attempt *attempt, int exit_code);
 
 /* Fills the workspaces of the attempts that waited for another one (`waiting`), in whatever way
  * is possible. */

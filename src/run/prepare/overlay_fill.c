@@ -51,118 +51,118 @@ static void fall_back_to_git(struct run *run, const struct err *why)
 
 /* A snapshot is used again when its task is over: files that are new to the kernel are expensive
  * to look at. */
-static void on_filled(struct attempt *job, int exit_code)
+static void on_filled(struct attempt *attempt, int exit_code)
 {
-    if (job->run->provider == PROVIDER_SNAPSHOT)
-        fill_by_git_done(job, exit_code);
+    if (attempt->run->provider == PROVIDER_SNAPSHOT)
+        fill_by_git_done(attempt, exit_code);
     else
-        prepare_filled(job, exit_code);
+        prepare_filled(attempt, exit_code);
 }
 
 /* Starts git, which writes the files that differ from the tree below. */
-static int start_difference(struct attempt *job, struct err *err)
+static int start_difference(struct attempt *attempt, struct err *err)
 {
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *log = attempt_file(job, "prepare.log");
+    struct git_place at = workspace_place(&attempt->ws);
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     /* git replaces included files that are in the way. */
     strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
-    return process_start(job, argv.v, env.v, NULL, log, on_filled, err);
+    return process_start(attempt, argv.v, env.v, NULL, log, on_filled, err);
 }
 
 /* The workspace shows the files of the tree below: fills in the difference, if any. */
-static int fill_difference(struct attempt *job, struct err *err)
+static int fill_difference(struct attempt *attempt, struct err *err)
 {
-    if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
-        return start_difference(job, err);
-    on_filled(job, 0);
+    if (strcmp(task_run(attempt)->start, attempt->run->layered.pristine.commit) != 0)
+        return start_difference(attempt, err);
+    on_filled(attempt, 0);
     return 0;
 }
 
-static int fill_without_overlay(struct attempt *job, const struct err *why, struct err *err)
+static int fill_without_overlay(struct attempt *attempt, const struct err *why, struct err *err)
 {
-    fall_back_to_git(job->run, why);
-    return fill_workspace(job, err);
+    fall_back_to_git(attempt->run, why);
+    return fill_workspace(attempt, err);
 }
 
 /* Reads the error of the other process, without its program name. */
-static void read_error(struct attempt *job, struct err *why)
+static void read_error(struct attempt *attempt, struct err *why)
 {
     static const char prefix[] = "anabranch: ";
     autobuf struct buf output = BUF_INIT;
-    attempt_read_tail(job, "prepare.log", &output);
+    attempt_read_tail(attempt, "prepare.log", &output);
     const char *message =
         strncmp(output.s, prefix, strlen(prefix)) == 0 ? output.s + strlen(prefix) : output.s;
     (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
-static void on_snapshot(struct attempt *job, int exit_code)
+static void on_snapshot(struct attempt *attempt, int exit_code)
 {
     struct err why = {0}, err = {0};
-    if (job->stopped) {
-        prepare_filled(job, exit_code);
+    if (attempt->stopped) {
+        prepare_filled(attempt, exit_code);
         return;
     }
     if (exit_code != 0)
-        read_error(job, &why);
-    bool made = exit_code == 0 && snapshot_finish(&job->ws, &job->run->layered.pristine, &why) == 0;
+        read_error(attempt, &why);
+    bool made = exit_code == 0 && snapshot_finish(&attempt->ws, &attempt->run->layered.pristine, &why) == 0;
     if (!made)
-        snapshot_undo(&job->ws);
-    if (made ? fill_difference(job, &err) : fill_without_overlay(job, &why, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+        snapshot_undo(&attempt->ws);
+    if (made ? fill_difference(attempt, &err) : fill_without_overlay(attempt, &why, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }
 
-static int start_snapshot(struct attempt *job, struct err *err)
+static int start_snapshot(struct attempt *attempt, struct err *err)
 {
-    autofree char *log = attempt_file(job, "prepare.log");
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0};
-    strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
-    if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
+    strv_pushl(&argv, attempt->run->opts.self, "__snapshot", "--", NULL);
+    if (snapshot_begin(&attempt->ws, &attempt->run->layered.pristine, &argv, err))
         return -1;
-    return process_start(job, argv.v, NULL, job->run->pf->repo.root, log, on_snapshot, err);
+    return process_start(attempt, argv.v, NULL, attempt->run->pf->repo.root, log, on_snapshot, err);
 }
 
-static void stat_index(const struct attempt *job, struct stat *ret)
+static void stat_index(const struct attempt *attempt, struct stat *ret)
 {
-    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    autofree char *index = mem_printf("%s/index", attempt->ws.admin);
     if (stat(index, ret) < 0)
         *ret = (struct stat){0};
 }
 
 /* True if the index is still the copy that we made. A write right after the copy would leave the
  * same times. */
-static bool is_index_untouched(const struct attempt *job, const char *index)
+static bool is_index_untouched(const struct attempt *attempt, const char *index)
 {
     struct stat st;
-    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &job->index) &&
-           st.st_ctim.tv_sec == job->index.st_ctim.tv_sec &&
-           st.st_ctim.tv_nsec == job->index.st_ctim.tv_nsec &&
-           base_tree_is_index(&job->run->layered.pristine, index);
+    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &attempt->index) &&
+           st.st_ctim.tv_sec == attempt->index.st_ctim.tv_sec &&
+           st.st_ctim.tv_nsec == attempt->index.st_ctim.tv_nsec &&
+           base_tree_is_index(&attempt->run->layered.pristine, index);
 }
 
-void overlay_fill_keep_index(const struct attempt *job, const char *admin)
+void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
 {
-    struct overlay_fill *l = &job->run->layered;
+    struct overlay_fill *l = &attempt->run->layered;
     autofree char *index = mem_printf("%s/index", admin);
-    if (!job->index.st_ino || !is_index_untouched(job, index))
+    if (!attempt->index.st_ino || !is_index_untouched(attempt, index))
         return;
     autofree char *kept =
-        mem_printf("%s/tmp/%s-.index%zu", job->run->state_dir, job->run->id, l->indexes_kept++);
+        mem_printf("%s/tmp/%s-.index%zu", attempt->run->state_dir, attempt->run->id, l->indexes_kept++);
     if (rename(index, kept) == 0)
         strv_push(&l->indexes, kept);
 }
 
-const struct tracked *overlay_fill_tracked(struct attempt *job)
+const struct tracked *overlay_fill_tracked(struct attempt *attempt)
 {
-    struct overlay_fill *l = &job->run->layered;
-    struct git_place at = run_place(job->run);
+    struct overlay_fill *l = &attempt->run->layered;
+    struct git_place at = run_place(attempt->run);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
     struct stat st;
-    stat_index(job, &st);
-    if (!layers_there(job->ws.path) || !l->pristine.dir || !st.st_ino ||
-        !git_index_is_same(&st, &job->index))
+    stat_index(attempt, &st);
+    if (!layers_there(attempt->ws.path) || !l->pristine.dir || !st.st_ino ||
+        !git_index_is_same(&st, &attempt->index))
         return NULL;
     autofree char *index = base_tree_index(&l->pristine);
     if (!l->tracked.paths.n) {
@@ -174,25 +174,25 @@ const struct tracked *overlay_fill_tracked(struct attempt *job)
     return l->tracked.paths.n ? &l->tracked : NULL;
 }
 
-static int start_include(struct attempt *job, struct err *err);
+static int start_include(struct attempt *attempt, struct err *err);
 static void find_earlier_include(struct run *run);
 
-static int make_overlay(struct attempt *job, struct err *err)
+static int make_overlay(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct err why = {0};
     if (run->provider == PROVIDER_SNAPSHOT)
-        return start_snapshot(job, &why) ? fill_without_overlay(job, &why, err) : 0;
+        return start_snapshot(attempt, &why) ? fill_without_overlay(attempt, &why, err) : 0;
     if (!run->layered.brings && !run->layered.alone && prepare_brings(run)) {
         find_earlier_include(run);
         if (!run->layered.brings && !run->layered.alone)
-            return start_include(job, err);
+            return start_include(attempt, err);
     }
     autofree char *index = strv_pop(&run->layered.indexes);
-    if (layers_make(&job->ws, &run->layered.pristine, index, &why))
-        return fill_without_overlay(job, &why, err);
-    stat_index(job, &job->index);
-    return fill_difference(job, err);
+    if (layers_make(&attempt->ws, &run->layered.pristine, index, &why))
+        return fill_without_overlay(attempt, &why, err);
+    stat_index(attempt, &attempt->index);
+    return fill_difference(attempt, err);
 }
 
 static void delete_left(struct run *run, const struct strv *left)
@@ -211,20 +211,20 @@ static char *included_path(const struct run *run, const char *name)
 
 /* Copies a list as if the attempt had included the files itself. If no files were found, there
  * is no list. */
-static bool copy_list(const struct attempt *job, const char *name, const char *as)
+static bool copy_list(const struct attempt *attempt, const char *name, const char *as)
 {
-    autofree char *from = included_path(job->run, name), *to = attempt_file(job, as);
+    autofree char *from = included_path(attempt->run, name), *to = attempt_file(attempt, as);
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     return access(from, F_OK) < 0 || (file_read(from, LIST_MAX, &text, &none) == 0 &&
                                       file_replace(to, text.s, text.len, &none) == 0);
 }
 
-bool overlay_fill_has_brought(const struct attempt *job)
+bool overlay_fill_has_brought(const struct attempt *attempt)
 {
-    return job->run->layered.brings && layers_there(job->ws.path) &&
-           copy_list(job, "excludes", "excludes") && copy_list(job, "brought", "brought") &&
-           copy_list(job, "out", "bring.out");
+    return attempt->run->layered.brings && layers_there(attempt->ws.path) &&
+           copy_list(attempt, "excludes", "excludes") && copy_list(attempt, "brought", "brought") &&
+           copy_list(attempt, "out", "bring.out");
 }
 
 /* Deletes shared folders that earlier runs kept and that nobody needs any more. */
@@ -243,21 +243,21 @@ static void delete_unused_shared(struct run *run)
 
 /* If the shared include failed, each workspace includes the files itself and reports its own
  * error. */
-static void on_included(struct attempt *job, int exit_code)
+static void on_included(struct attempt *attempt, int exit_code)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     autofree char *own = included_path(run, ""), *done = included_path(run, "done");
     struct err err = {0};
     run->layered.state = LAYERED_READY;
     run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
-    run->layered.alone = !run->layered.brings && !job->stopped;
+    run->layered.alone = !run->layered.brings && !attempt->stopped;
     delete_unused_shared(run);
     if (!run->layered.brings)
         (void)dirs_remove(own, &err); /* no workspace uses it yet */
-    if (job->stopped)
-        prepare_filled(job, exit_code);
-    else if (make_overlay(job, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (attempt->stopped)
+        prepare_filled(attempt, exit_code);
+    else if (make_overlay(attempt, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     fill_waiting(run);
 }
 
@@ -283,9 +283,9 @@ static void find_earlier_include(struct run *run)
     run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
 }
 
-static int start_include(struct attempt *job, struct err *err)
+static int start_include(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
     autofree char *own = layers_brought(folder);
     autofree char *tree = included_path(run, "tree"), *out = included_path(run, "out");
@@ -295,13 +295,13 @@ static int start_include(struct attempt *job, struct err *err)
         return -1;
     prepare_bring_argv(run, tree, excludes, list, own, &argv);
     git_environment(&env);
-    if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_included, err))
+    if (process_start(attempt, argv.v, env.v, run->pf->repo.root, out, on_included, err))
         return -1;
     run->layered.state = LAYERED_MAKING;
     return 0;
 }
 
-static int start_base_tree(struct attempt *job, bool fresh, struct err *err);
+static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err);
 
 /* Snapshots need a base tree that is a subvolume. */
 static bool is_suitable(const struct run *run)
@@ -355,29 +355,29 @@ static int finish_base_tree(struct run *run, struct err *err)
 }
 
 /* Fills the workspace of the attempt that waited for git, in whatever way is possible now. */
-static void on_base_tree_written(struct attempt *job, int exit_code)
+static void on_base_tree_written(struct attempt *attempt, int exit_code)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct overlay_fill *l = &run->layered;
     bool forward = l->draft.from, again = false;
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
     if (exit_code != 0)
         (void)err_set(&why, ERR_ENV, "git could not write the base tree");
-    if (job->stopped) {
+    if (attempt->stopped) {
         base_tree_draft_done(&l->draft);
     } else if (exit_code != 0 || finish_base_tree(run, &why)) {
         base_tree_draft_done(&l->draft);
-        again = forward && start_base_tree(job, true, &err) == 0;
+        again = forward && start_base_tree(attempt, true, &err) == 0;
         if (!again)
             fall_back_to_git(run, &why);
     }
     if (again)
         return;
-    if (job->stopped)
-        prepare_filled(job, exit_code);
-    else if (fill_workspace(job, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (attempt->stopped)
+        prepare_filled(attempt, exit_code);
+    else if (fill_workspace(attempt, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     fill_waiting(run);
 }
 
@@ -406,14 +406,14 @@ static bool make_delta(struct run *run)
     return done;
 }
 
-static int start_git_for_base_tree(struct attempt *job, struct err *err)
+static int start_git_for_base_tree(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct git_place at = run_place(run);
-    autofree char *log = attempt_file(job, "prepare.log");
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     base_tree_fill(&run->layered.draft, &at, &argv, &env);
-    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written, err)) {
+    if (process_start(attempt, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written, err)) {
         base_tree_draft_done(&run->layered.draft);
         return -1;
     }
@@ -421,9 +421,9 @@ static int start_git_for_base_tree(struct attempt *job, struct err *err)
     return 0;
 }
 
-static int start_base_tree(struct attempt *job, bool fresh, struct err *err)
+static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct overlay_fill *l = &run->layered;
     autostrv struct strv left = {0};
     struct err why = {0};
@@ -432,33 +432,33 @@ static int start_base_tree(struct attempt *job, bool fresh, struct err *err)
     if (rc)
         return -1;
     if (fresh || (!update_base_tree(run) && !make_delta(run)))
-        return start_git_for_base_tree(job, err);
+        return start_git_for_base_tree(attempt, err);
     if (finish_base_tree(run, &why) == 0)
-        return fill_workspace(job, err);
+        return fill_workspace(attempt, err);
     base_tree_draft_done(&l->draft);
-    return start_base_tree(job, true, err);
+    return start_base_tree(attempt, true, err);
 }
 
-int overlay_fill_fill(struct attempt *job, struct err *err)
+int overlay_fill_fill(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct overlay_fill *l = &run->layered;
     struct err why = {0};
     bool there = false;
     if (l->state == LAYERED_MAKING) {
-        vec_push(&run->fill.waiting, job);
+        vec_push(&run->fill.waiting, attempt);
         return 0;
     }
     if (l->state == LAYERED_READY)
-        return make_overlay(job, err);
+        return make_overlay(attempt, err);
     if (take_base_tree(run, false, &there, &why) == 0 && there) {
         l->state = LAYERED_READY;
-        return make_overlay(job, err);
+        return make_overlay(attempt, err);
     }
-    if (!why.msg[0] && start_base_tree(job, false, &why) == 0)
+    if (!why.msg[0] && start_base_tree(attempt, false, &why) == 0)
         return 0;
     fall_back_to_git(run, &why);
-    return fill_workspace(job, err);
+    return fill_workspace(attempt, err);
 }
 
 int overlay_fill_see_past(struct run *run, struct err *err)

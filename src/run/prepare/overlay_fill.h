@@ -17,17 +17,17 @@ bool overlay_fill_is_used(const struct run *run);
 
 /* True if the attempt's workspace already shows the included files. Their lists are then in the
  * attempt's folder. */
-bool overlay_fill_has_brought(const struct attempt *job);
+bool overlay_fill_has_brought(const struct attempt *attempt);
 
 /* The entries of the attempt's index, if it is still the copy that we made; otherwise NULL. */
-const struct tracked *overlay_fill_tracked(struct attempt *job);
+const struct tracked *overlay_fill_tracked(struct attempt *attempt);
 
 /* Keeps the index of a workspace that is being removed, so that another workspace can use it.
  * `admin` is the current name of the workspace's administrative folder. */
-void overlay_fill_keep_index(const struct attempt *job, const char *admin);
+void overlay_fill_keep_index(const struct attempt *attempt, const char *admin);
 
 /* Like fill_workspace(). */
-int overlay_fill_fill(struct attempt *job, struct err *err);
+int overlay_fill_fill(struct attempt *attempt, struct err *err);
 
 /* Mounts the workspaces of earlier sessions of the run, so that we see their files. */
 int overlay_fill_see_past(struct run *run, struct err *err);

@@ -25,9 +25,9 @@
  * (workspace/fill/memory_fill.h). */
 enum { INDEX_MIN = 16 << 10 };
 
-static bool is_worth_keeping(const struct attempt *job, const char *index)
+static bool is_worth_keeping(const struct attempt *attempt, const char *index)
 {
-    enum provider provider = job->run->provider;
+    enum provider provider = attempt->run->provider;
     struct stat st;
     return provider != PROVIDER_CHECKOUT &&
            (provider == PROVIDER_POOL || (stat(index, &st) == 0 && st.st_size > INDEX_MIN));
@@ -45,24 +45,24 @@ static bool has_only_plain_files(const char *path, size_t id_len)
 }
 
 /* git never writes into an index but replaces it, so a hard link is enough. */
-void pool_note(struct attempt *job)
+void pool_note(struct attempt *attempt)
 {
-    autofree char *index = mem_printf("%s/index", job->ws.admin);
-    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
-    if (is_worth_keeping(job, index) && has_only_plain_files(index, strlen(job->run->base_commit)))
+    autofree char *index = mem_printf("%s/index", attempt->ws.admin);
+    autofree char *filled = mem_printf("%s/" FILLED, attempt->ws.admin);
+    if (is_worth_keeping(attempt, index) && has_only_plain_files(index, strlen(attempt->run->base_commit)))
         (void)!link(index, filled); /* if this fails, the tree is deleted later */
 }
 
 static bool has_room(const struct run *run)
 {
-    size_t unstarted = run->sched.left > run->jobs ? run->sched.left - run->jobs : 0;
+    size_t unstarted = run->sched.left > run->attempts ? run->sched.left - run->attempts : 0;
     return run->pool.trees.n < run->sched.workers && run->pool.trees.n < unstarted;
 }
 
-bool pool_wants(const struct attempt *job)
+bool pool_wants(const struct attempt *attempt)
 {
-    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
-    return has_room(job->run) && access(filled, F_OK) == 0;
+    autofree char *filled = mem_printf("%s/" FILLED, attempt->ws.admin);
+    return has_room(attempt->run) && access(filled, F_OK) == 0;
 }
 
 static void pool_tree_done(struct pool_tree *t)
@@ -74,17 +74,17 @@ static void pool_tree_done(struct pool_tree *t)
 }
 
 /* Moves what we know about the tree's changes into the pool's entry. */
-static void take_scan(struct attempt *job, struct pool_tree *ret)
+static void take_scan(struct attempt *attempt, struct pool_tree *ret)
 {
-    struct git_place at = run_place(job->run);
+    struct git_place at = run_place(attempt->run);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
-    if (git_tree_of(&at, task_run(job)->start, &tree, &none))
+    if (git_tree_of(&at, task_run(attempt)->start, &tree, &none))
         return;
     ret->tree = buf_steal(&tree);
-    ret->found = job->found;
-    job->found = (struct work_scan){0};
-    job->is_found = false;
+    ret->found = attempt->found;
+    attempt->found = (struct work_scan){0};
+    attempt->is_found = false;
 }
 
 /* Replaces the tree's `.git` by the index. */
@@ -99,28 +99,28 @@ static bool move_index_into(const char *admin, int tree)
 }
 
 /* Renames the tree within its folder, if it is still the tree of the attempt. */
-static bool rename_tree(const struct attempt *job, const char *from, const char *to)
+static bool rename_tree(const struct attempt *attempt, const char *from, const char *to)
 {
     autoclose int folder = -1;
     const char *name;
     struct err none = {0};
     return beneath_folder_of(from, &folder, &name, &none) == 0 &&
-           file_id_is_at(&job->ws.hold->id, folder, name) &&
+           file_id_is_at(&attempt->ws.hold->id, folder, name) &&
            renameat(folder, name, folder, strrchr(to, '/') + 1) == 0 &&
-           file_id_is_at(&job->ws.hold->id, folder, strrchr(to, '/') + 1);
+           file_id_is_at(&attempt->ws.hold->id, folder, strrchr(to, '/') + 1);
 }
 
-bool pool_keep(struct attempt *job, const char *admin, const char *tree)
+bool pool_keep(struct attempt *attempt, const char *admin, const char *tree)
 {
-    struct run *run = job->run;
-    struct workspace_hold *hold = job->ws.hold;
+    struct run *run = attempt->run;
+    struct workspace_hold *hold = attempt->ws.hold;
     autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
     if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree) ||
-        !rename_tree(job, tree, kept))
+        !rename_tree(attempt, tree, kept))
         return false;
     struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
-    if (attempt_has_scan(job))
-        take_scan(job, &t);
+    if (attempt_has_scan(attempt))
+        take_scan(attempt, &t);
     run->pool.count++;
     vec_push(&run->pool.trees, t);
     return true;
@@ -153,77 +153,77 @@ static void delete_tree(struct run *run, const char *tree, uint32_t task)
 }
 
 /* The pool's tree cannot be used, for example because of read-only folders: git fills a new one. */
-static int fill_new_tree(struct attempt *job, struct err *err)
+static int fill_new_tree(struct attempt *attempt, struct err *err)
 {
-    autofree char *gone = mem_printf("%s.gone", job->ws.path);
+    autofree char *gone = mem_printf("%s.gone", attempt->ws.path);
     bool moved;
-    if (dirs_remove(gone, err) || workspace_move_tree(&job->ws, gone, &moved, err))
+    if (dirs_remove(gone, err) || workspace_move_tree(&attempt->ws, gone, &moved, err))
         return -1;
     if (moved)
-        delete_tree(job->run, gone, job->task);
-    return workspace_restore(&job->ws, err) || fill_by_git(job, err) ? -1 : 0;
+        delete_tree(attempt->run, gone, attempt->task);
+    return workspace_restore(&attempt->ws, err) || fill_by_git(attempt, err) ? -1 : 0;
 }
 
 /* Overrides settings of the user that would make git overlook changes. */
-static int start_git(struct attempt *job, const char *const *args,
-                     void (*next)(struct attempt *job, int exit_code), struct err *err)
+static int start_git(struct attempt *attempt, const char *const *args,
+                     void (*next)(struct attempt *attempt, int exit_code), struct err *err)
 {
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *log = attempt_file(job, "prepare.log");
+    struct git_place at = workspace_place(&attempt->ws);
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "-c", "core.trustctime=true", "-c", "core.checkStat=default", NULL);
     for (; *args; args++)
         strv_push(&argv, *args);
-    return process_start(job, argv.v, env.v, NULL, log, next, err);
+    return process_start(attempt, argv.v, env.v, NULL, log, next, err);
 }
 
 /* git reports nothing about a repository that somebody made around tracked files, and leaves it
  * there. So we check the tree ourselves. */
-static bool is_clean(const struct attempt *job)
+static bool is_clean(const struct attempt *attempt)
 {
-    struct git_place at = run_place(job->run);
-    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    struct git_place at = run_place(attempt->run);
+    autofree char *index = mem_printf("%s/index", attempt->ws.admin);
     autobuf struct buf tree = BUF_INIT;
     autoworkscan struct work_scan scan = {0};
     struct err none = {0};
-    return git_tree_of(&at, job->run->tasks[job->task].start, &tree, &none) == 0 &&
-           work_scan_open(&scan, workspace_at(&job->ws), index, tree.s) && !scan.untracked.n;
+    return git_tree_of(&at, attempt->run->tasks[attempt->task].start, &tree, &none) == 0 &&
+           work_scan_open(&scan, workspace_at(&attempt->ws), index, tree.s) && !scan.untracked.n;
 }
 
-static void on_cleaned(struct attempt *job, int exit_code)
+static void on_cleaned(struct attempt *attempt, int exit_code)
 {
     struct err err = {0};
-    if (job->stopped || (exit_code == 0 && is_clean(job)))
-        fill_by_git_done(job, exit_code);
-    else if (fill_new_tree(job, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (attempt->stopped || (exit_code == 0 && is_clean(attempt)))
+        fill_by_git_done(attempt, exit_code);
+    else if (fill_new_tree(attempt, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }
 
-static void on_reset(struct attempt *job, int exit_code)
+static void on_reset(struct attempt *attempt, int exit_code)
 {
     static const char *const clean[] = {"clean", "-ffdxq", NULL};
     struct err err = {0};
-    if (exit_code != 0 || job->stopped)
-        on_cleaned(job, exit_code);
-    else if (start_git(job, clean, on_cleaned, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (exit_code != 0 || attempt->stopped)
+        on_cleaned(attempt, exit_code);
+    else if (start_git(attempt, clean, on_cleaned, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }
 
 /* Resets the tree without a process, if the task starts at the same tree and we know all
  * changes. */
-static bool reset_without_git(struct attempt *job, const struct pool_tree *t)
+static bool reset_without_git(struct attempt *attempt, const struct pool_tree *t)
 {
-    const struct workspace *ws = &job->ws;
-    struct git_place at = run_place(job->run);
+    const struct workspace *ws = &attempt->ws;
+    struct git_place at = run_place(attempt->run);
     autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
     autofree char *index = mem_printf("%s/index", ws->admin);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
-    if (!t->tree || git_tree_of(&at, task_run(job)->start, &tree, &none) ||
+    if (!t->tree || git_tree_of(&at, task_run(attempt)->start, &tree, &none) ||
         strcmp(t->tree, tree.s) != 0)
         return false;
-    struct workspace_reset_job reset_job = {.batch = job->run->batch,
+    struct workspace_reset_job reset_job = {.batch = attempt->run->batch,
                                             .work_tree = workspace_at(ws),
                                             .index = filled,
                                             .id_len = tree.len,
@@ -236,28 +236,28 @@ static bool reset_without_git(struct attempt *job, const struct pool_tree *t)
 }
 
 /* git resets the tree by the index with which it filled it. */
-static int reset_by_git(struct attempt *job, struct err *err)
+static int reset_by_git(struct attempt *attempt, struct err *err)
 {
     static const char *const args[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
-    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
-    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    autofree char *filled = mem_printf("%s/" FILLED, attempt->ws.admin);
+    autofree char *index = mem_printf("%s/index", attempt->ws.admin);
     if (rename(filled, index) < 0)
-        return err_sys(err, "reuse '%s'", job->ws.path);
-    return start_git(job, args, on_reset, err);
+        return err_sys(err, "reuse '%s'", attempt->ws.path);
+    return start_git(attempt, args, on_reset, err);
 }
 
-int pool_fill(struct attempt *job, struct err *err)
+int pool_fill(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     own_cleanup(pool_tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
-    if (install_tree(&job->ws, &t, &why)) {
-        delete_tree(run, t.path, job->task);
-        return fill_new_tree(job, err);
+    if (install_tree(&attempt->ws, &t, &why)) {
+        delete_tree(run, t.path, attempt->task);
+        return fill_new_tree(attempt, err);
     }
-    if (!reset_without_git(job, &t))
-        return reset_by_git(job, err);
-    prepare_filled(job, 0);
+    if (!reset_without_git(attempt, &t))
+        return reset_by_git(attempt, err);
+    prepare_filled(attempt, 0);
     return 0;
 }
 

@@ -20,21 +20,21 @@
 
 /* Saves the index after git has filled the attempt's workspace: the tree may go into the pool
  * later. */
-void pool_note(struct attempt *job);
+void pool_note(struct attempt *attempt);
 
 /* True if the pool would take the tree of an attempt whose workspace goes. */
-bool pool_wants(const struct attempt *job);
+bool pool_wants(const struct attempt *attempt);
 
 /* Takes an unused tree into the pool. Returns false if the pool does not want it, or if the tree
  * is not fit. `admin` is its administrative folder. Both are where workspace_retire() has put
  * them. */
-bool pool_keep(struct attempt *job, const char *admin, const char *tree);
+bool pool_keep(struct attempt *attempt, const char *admin, const char *tree);
 
 /* True if the pool has a tree. */
 bool pool_has(const struct run *run);
 
 /* Fills the attempt's workspace from the pool, as fill_by_git() fills an empty one. */
-int pool_fill(struct attempt *job, struct err *err);
+int pool_fill(struct attempt *attempt, struct err *err);
 
 /* At the end of the run, starts to delete the trees that are left. */
 void pool_empty(struct run *run);

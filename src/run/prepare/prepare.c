@@ -29,99 +29,99 @@ enum {
     PORTS = 10,
 };
 
-static void stop_progress(struct attempt *job)
+static void stop_progress(struct attempt *attempt)
 {
-    watch_free(job->tick);
-    job->tick = NULL;
+    watch_free(attempt->tick);
+    attempt->tick = NULL;
 }
 
 /* Describes how a command failed; returns false if it did not. */
-static bool describe_failure(struct attempt *job, const char *name, int exit_code,
+static bool describe_failure(struct attempt *attempt, const char *name, int exit_code,
                              struct buf *reason)
 {
     autofree char *log = mem_printf("%s.err", name);
-    if (job->overdue)
+    if (attempt->overdue)
         buf_addf(reason, "workspace.%s timed out", name);
     else if (exit_code != 0)
         buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
-    if (reason->len && !job->overdue)
-        attempt_read_tail(job, log, reason);
+    if (reason->len && !attempt->overdue)
+        attempt_read_tail(attempt, log, reason);
     return reason->len > 0;
 }
 
-static void start_work(struct attempt *job)
+static void start_work(struct attempt *attempt)
 {
-    if (job->ready)
-        job->ready(job);
+    if (attempt->ready)
+        attempt->ready(attempt);
     else
-        attempt_run_agent(job);
+        attempt_run_agent(attempt);
 }
 
-static void on_setup(struct attempt *job, int exit_code)
+static void on_setup(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    (void)plan_command_ended(job); /* describe_failure() checks the timeout */
-    if (job->stopped)
-        attempt_fail_stopped(job);
-    else if (process_was_broken(job, &failure, &reason))
-        attempt_fail(job, failure, "workspace.setup: %s", reason.s);
-    else if (job->tampered)
-        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
-    else if (describe_failure(job, "setup", exit_code, &reason))
-        attempt_fail(job, FAILURE_SETUP, "%s", reason.s);
+    (void)plan_command_ended(attempt); /* describe_failure() checks the timeout */
+    if (attempt->stopped)
+        attempt_fail_stopped(attempt);
+    else if (process_was_broken(attempt, &failure, &reason))
+        attempt_fail(attempt, failure, "workspace.setup: %s", reason.s);
+    else if (attempt->tampered)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (describe_failure(attempt, "setup", exit_code, &reason))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", reason.s);
     else
-        start_work(job);
+        start_work(attempt);
 }
 
-static void run_setup(struct attempt *job)
+static void run_setup(struct attempt *attempt)
 {
-    const struct plan_command *setup = &job->run->pf->plan.setup;
+    const struct plan_command *setup = &attempt->run->pf->plan.setup;
     struct err err = {0};
-    job->prepared = true;
+    attempt->prepared = true;
     if (!plan_command_is_set(setup))
-        start_work(job);
-    else if (plan_command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+        start_work(attempt);
+    else if (plan_command_start(attempt, setup, "setup", COMMAND_MS, on_setup, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }
 
-bool prepare_has_teardown(const struct attempt *job)
+bool prepare_has_teardown(const struct attempt *attempt)
 {
-    return job->has_workspace && job->prepared && plan_command_is_set(&job->run->pf->plan.teardown);
+    return attempt->has_workspace && attempt->prepared && plan_command_is_set(&attempt->run->pf->plan.teardown);
 }
 
-static void on_teardown(struct attempt *job, int exit_code)
+static void on_teardown(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     struct err err = {0};
-    (void)plan_command_ended(job);
-    if (describe_failure(job, "teardown", exit_code, &reason)) {
+    (void)plan_command_ended(attempt);
+    if (describe_failure(attempt, "teardown", exit_code, &reason)) {
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
-        record_error(job->run, job->task, &err);
+        record_error(attempt->run, attempt->task, &err);
     }
-    job->then(job);
+    attempt->then(attempt);
 }
 
-void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job))
+void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *attempt))
 {
     struct err err = {0};
-    if (!prepare_has_teardown(job)) {
-        then(job);
+    if (!prepare_has_teardown(attempt)) {
+        then(attempt);
         return;
     }
-    job->tearing_down = true;
-    job->then = then;
-    if (plan_command_start(job, &job->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
+    attempt->tearing_down = true;
+    attempt->then = then;
+    if (plan_command_start(attempt, &attempt->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
                            &err)) {
-        record_error(job->run, job->task, &err);
-        then(job);
+        record_error(attempt->run, attempt->task, &err);
+        then(attempt);
     }
 }
 
 /* Parses the last complete line of the progress output; NULL if there is none. */
-static const struct node *read_progress(const struct attempt *job, struct doc *doc)
+static const struct node *read_progress(const struct attempt *attempt, struct doc *doc)
 {
-    autofree char *path = mem_printf("%s/bring.out", job->dir);
+    autofree char *path = mem_printf("%s/bring.out", attempt->dir);
     autobuf struct buf text = BUF_INIT;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
@@ -138,7 +138,7 @@ static const struct node *read_progress(const struct attempt *job, struct doc *d
     return doc_parse(doc, NULL, line, strlen(line), &opts, &ps) ? NULL : doc->root;
 }
 
-static void report_progress(struct attempt *job, const struct node *count)
+static void report_progress(struct attempt *attempt, const struct node *count)
 {
     struct arena a = {0};
     autobuf struct buf action = BUF_INIT;
@@ -148,59 +148,59 @@ static void report_progress(struct attempt *job, const struct node *count)
     text_format_bytes(&action, node_new_int(count, "bytes", 0));
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "action", action.s);
-    record(job->run, EV_TASK_ACTION, job->task, data);
+    record(attempt->run, EV_TASK_ACTION, attempt->task, data);
     arena_done(&a);
 }
 
 static void on_progress(void *ctx)
 {
-    struct attempt *job = ctx;
+    struct attempt *attempt = ctx;
     struct doc doc;
-    const struct node *count = read_progress(job, &doc);
+    const struct node *count = read_progress(attempt, &doc);
     if (count)
-        report_progress(job, count);
+        report_progress(attempt, count);
     doc_done(&doc);
-    watch_again(job->tick, PROGRESS_MS);
+    watch_again(attempt->tick, PROGRESS_MS);
 }
 
-static void record_created(struct attempt *job, const struct node *count)
+static void record_created(struct attempt *attempt, const struct node *count)
 {
     static const char *const keys[] = {"files", "bytes", "shared", "kept"};
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    node_put_string(&a, data, "workspace", job->ws.path);
+    node_put_string(&a, data, "workspace", attempt->ws.path);
     struct node *brought = count ? node_put_map(&a, data, "brought") : NULL;
     for (size_t i = 0; brought && i < ARRAY_LEN(keys); i++)
         node_put_int(&a, brought, keys[i], node_new_int(count, keys[i], 0));
-    record(job->run, EV_WORKSPACE_CREATED, job->task, data);
+    record(attempt->run, EV_WORKSPACE_CREATED, attempt->task, data);
     arena_done(&a);
 }
 
 /* If no files were included, there are no lists: forget their names. */
-static void drop_missing_lists(struct attempt *job)
+static void drop_missing_lists(struct attempt *attempt)
 {
-    if (access(job->brought, F_OK) == 0)
+    if (access(attempt->brought, F_OK) == 0)
         return;
-    free(job->excludes);
-    free(job->brought);
-    job->excludes = job->brought = NULL;
+    free(attempt->excludes);
+    free(attempt->brought);
+    attempt->excludes = attempt->brought = NULL;
 }
 
-static void on_included(struct attempt *job, int exit_code)
+static void on_included(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct doc doc;
-    stop_progress(job);
-    drop_missing_lists(job);
-    if (job->stopped) {
-        attempt_fail_stopped(job);
+    stop_progress(attempt);
+    drop_missing_lists(attempt);
+    if (attempt->stopped) {
+        attempt_fail_stopped(attempt);
     } else if (exit_code != 0) {
-        attempt_read_tail(job, "bring.err", &tail);
-        attempt_fail(job, FAILURE_SETUP, "cannot copy included files: %s", tail.s);
+        attempt_read_tail(attempt, "bring.err", &tail);
+        attempt_fail(attempt, FAILURE_SETUP, "cannot copy included files: %s", tail.s);
     } else {
-        record_created(job, read_progress(job, &doc));
+        record_created(attempt, read_progress(attempt, &doc));
         doc_done(&doc);
-        run_setup(job);
+        run_setup(attempt);
     }
 }
 
@@ -227,21 +227,21 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
 }
 
 /* Copying may take long, so another process does it. */
-static int start_include(struct attempt *job, struct err *err)
+static int start_include(struct attempt *attempt, struct err *err)
 {
-    const struct run *run = job->run;
-    autofree char *out = mem_printf("%s/bring.out", job->dir);
-    autofree char *errlog = mem_printf("%s/bring.err", job->dir);
+    const struct run *run = attempt->run;
+    autofree char *out = mem_printf("%s/bring.out", attempt->dir);
+    autofree char *errlog = mem_printf("%s/bring.err", attempt->dir);
     own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM,
                                                            .is_ours = true};
-    job->excludes = mem_printf("%s/excludes", job->dir);
-    job->brought = mem_printf("%s/brought", job->dir);
-    prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);
+    attempt->excludes = mem_printf("%s/excludes", attempt->dir);
+    attempt->brought = mem_printf("%s/brought", attempt->dir);
+    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->brought, NULL, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
-    if (process_start_guarded(job, &call, NULL, out, errlog, on_included, err))
+    if (process_start_guarded(attempt, &call, NULL, out, errlog, on_included, err))
         return -1;
-    job->tick = loop_timer(run->loop, PROGRESS_MS, on_progress, job);
+    attempt->tick = loop_timer(run->loop, PROGRESS_MS, on_progress, attempt);
     return 0;
 }
 
@@ -253,75 +253,75 @@ bool prepare_brings(const struct run *run)
 }
 
 /* The overlay already shows the included files: only their lists are missing. */
-static void use_shared_include(struct attempt *job)
+static void use_shared_include(struct attempt *attempt)
 {
     struct doc doc;
-    job->excludes = attempt_file(job, "excludes");
-    job->brought = attempt_file(job, "brought");
-    drop_missing_lists(job);
-    record_created(job, read_progress(job, &doc));
+    attempt->excludes = attempt_file(attempt, "excludes");
+    attempt->brought = attempt_file(attempt, "brought");
+    drop_missing_lists(attempt);
+    record_created(attempt, read_progress(attempt, &doc));
     doc_done(&doc);
-    run_setup(job);
+    run_setup(attempt);
 }
 
-static void include_files(struct attempt *job)
+static void include_files(struct attempt *attempt)
 {
     struct err err = {0};
-    if (overlay_fill_has_brought(job)) {
-        use_shared_include(job);
-    } else if (!prepare_brings(job->run)) {
-        record_created(job, NULL);
-        run_setup(job);
-    } else if (start_include(job, &err)) {
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (overlay_fill_has_brought(attempt)) {
+        use_shared_include(attempt);
+    } else if (!prepare_brings(attempt->run)) {
+        record_created(attempt, NULL);
+        run_setup(attempt);
+    } else if (start_include(attempt, &err)) {
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     }
 }
 
-void prepare_filled(struct attempt *job, int exit_code)
+void prepare_filled(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
-    if (job->stopped) {
-        attempt_fail_stopped(job);
+    if (attempt->stopped) {
+        attempt_fail_stopped(attempt);
     } else if (exit_code == 0) {
-        include_files(job);
+        include_files(attempt);
     } else {
-        attempt_read_tail(job, "prepare.log", &tail);
-        attempt_fail(job, FAILURE_SETUP, "cannot fill the workspace: %s", tail.s);
+        attempt_read_tail(attempt, "prepare.log", &tail);
+        attempt_fail(attempt, FAILURE_SETUP, "cannot fill the workspace: %s", tail.s);
     }
 }
 
-static char *workspace_cwd(const struct attempt *job)
+static char *workspace_cwd(const struct attempt *attempt)
 {
-    const struct run *run = job->run;
-    bool in_prefix = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
-    return in_prefix ? mem_printf("%s/%s", job->ws.path, run->pf->repo.prefix)
-                     : mem_str(job->ws.path);
+    const struct run *run = attempt->run;
+    bool in_prefix = *run->pf->repo.prefix && (task_of(attempt)->read_only || !run->opts.write_at_root);
+    return in_prefix ? mem_printf("%s/%s", attempt->ws.path, run->pf->repo.prefix)
+                     : mem_str(attempt->ws.path);
 }
 
 /* Records the attempt's workspace. */
-static void record_workspace(struct attempt *job)
+static void record_workspace(struct attempt *attempt)
 {
-    struct task_run *tr = task_run(job);
-    job->has_workspace = true;
-    repo_watch_own(job->run, tr->branch);
+    struct task_run *tr = task_run(attempt);
+    attempt->has_workspace = true;
+    repo_watch_own(attempt->run, tr->branch);
     tr->status.branch = tr->branch + strlen("refs/heads/");
     free(tr->workspace);
-    tr->workspace = mem_str(job->ws.path);
+    tr->workspace = mem_str(attempt->ws.path);
     tr->status.workspace = tr->workspace;
-    job->cwd = workspace_cwd(job);
+    attempt->cwd = workspace_cwd(attempt);
 }
 
-static int make_workspace(struct attempt *job, struct err *err)
+static int make_workspace(struct attempt *attempt, struct err *err)
 {
-    struct run *run = job->run;
-    struct task_run *tr = &run->tasks[job->task];
-    const struct task *t = task_of(job);
+    struct run *run = attempt->run;
+    struct task_run *tr = &run->tasks[attempt->task];
+    const struct task *t = task_of(attempt);
     autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
     const char *start = t->dep_count || tr->on_top ? run->tip : run->base_commit;
     autobuf struct buf branch = BUF_INIT;
     buf_addstr(&branch, "refs/heads/");
-    attempt_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
-    if (workspace_create(&job->ws, &run->pf->repo, path, branch.s, start, run->batch, err))
+    attempt_expand(attempt, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
+    if (workspace_create(&attempt->ws, &run->pf->repo, path, branch.s, start, run->batch, err))
         return -1;
     free(tr->branch);
     free(tr->start);
@@ -329,86 +329,86 @@ static int make_workspace(struct attempt *job, struct err *err)
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
     tr->in_conflict = false;
-    record_workspace(job);
-    return root_folder_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
+    record_workspace(attempt);
+    return root_folder_hide(run->work, err) || fill_workspace(attempt, err) ? -1 : 0;
 }
 
 /* Takes a block of ports. If the plan does not ask for ports, it is no failure if none are free. */
-static int take_ports(struct attempt *job, struct err *err)
+static int take_ports(struct attempt *attempt, struct err *err)
 {
-    int64_t wanted = job->run->pf->plan.ports;
+    int64_t wanted = attempt->run->pf->plan.ports;
     if (wanted != 0)
-        job->port = ports_take(&job->run->ports, wanted > 0 ? (int)wanted : PORTS);
-    if (wanted > 0 && !job->port)
+        attempt->port = ports_take(&attempt->run->ports, wanted > 0 ? (int)wanted : PORTS);
+    if (wanted > 0 && !attempt->port)
         return err_set(err, ERR_ENV, "no %lld ports in a row are free", (long long)wanted);
     return 0;
 }
 
 /* True if the task works in the project's own folder. A task with dependencies needs their work
  * there, and a checkout that could not follow the base lacks it. */
-static bool works_in_place(const struct attempt *job)
+static bool works_in_place(const struct attempt *attempt)
 {
-    const struct run *run = job->run;
-    const struct task *t = task_of(job);
+    const struct run *run = attempt->run;
+    const struct task *t = task_of(attempt);
     if (!run->base)
         return true;
     return run->opts.read_in_place && t->read_only &&
            (!t->dep_count || strcmp(run->tip, run->published) == 0);
 }
 
-void prepare(struct attempt *job)
+void prepare(struct attempt *attempt)
 {
-    struct run *run = job->run;
+    struct run *run = attempt->run;
     struct err err = {0};
-    bool in_place = works_in_place(job);
-    if (take_ports(job, &err) || (!in_place && make_workspace(job, &err))) {
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    bool in_place = works_in_place(attempt);
+    if (take_ports(attempt, &err) || (!in_place && make_workspace(attempt, &err))) {
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     } else if (in_place) {
-        job->cwd = mem_str(run->pf->project);
-        attempt_run_agent(job);
+        attempt->cwd = mem_str(run->pf->project);
+        attempt_run_agent(attempt);
     }
 }
 
 /* Finds a file of this attempt, or else of an earlier one that made the workspace; NULL if there
  * is none. */
-static char *find_attempt_file(const struct attempt *job, int attempt, const char *name)
+static char *find_attempt_file(const struct attempt *attempt, int number, const char *name)
 {
-    for (; attempt > 0; attempt--) {
-        autofree char *path = attempt_file_path(job->run->dir, task_of(job)->id, attempt, name);
+    for (; number > 0; number--) {
+        autofree char *path = attempt_file_path(attempt->run->dir, task_of(attempt)->id, number, name);
         if (access(path, F_OK) == 0)
             return steal_ptr(path);
     }
     return NULL;
 }
 
-void prepare_adopt(struct attempt *job, int attempt)
+void prepare_adopt(struct attempt *attempt, int number)
 {
-    const struct run *run = job->run;
-    const struct task_run *tr = task_run(job);
-    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(job)->id);
-    workspace_adopt(&job->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
-    job->excludes = find_attempt_file(job, attempt, "excludes");
-    job->brought = find_attempt_file(job, attempt, "brought");
-    record_workspace(job);
+    const struct run *run = attempt->run;
+    const struct task_run *tr = task_run(attempt);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(attempt)->id);
+    workspace_adopt(&attempt->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
+    attempt->excludes = find_attempt_file(attempt, number, "excludes");
+    attempt->brought = find_attempt_file(attempt, number, "brought");
+    record_workspace(attempt);
 }
 
-void prepare_adopted(struct attempt *job)
+void prepare_adopted(struct attempt *attempt)
 {
     struct err err = {0};
-    prepare_adopt(job, job->attempt - 1);
-    job->prepared = true;
-    if (workspace_enter(&job->ws, &err))
-        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
-    else if (take_ports(job, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    prepare_adopt(attempt, attempt->number - 1);
+    attempt->prepared = true;
+    if (workspace_enter(&attempt->ws, &err))
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", err.msg);
+    else if (take_ports(attempt, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else
-        repair_prepare(job);
+        repair_prepare(attempt);
 }
 
 /* Removes the lists of the lost workspace: the files will be included again. */
-static int remove_include_lists(struct attempt *job, struct err *err)
+static int remove_include_lists(struct attempt *attempt, struct err *err)
 {
-    char **const lists[] = {&job->excludes, &job->brought};
+    char **const lists[] = {&attempt->excludes, &attempt->brought};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         if (*lists[i] && dirs_remove(*lists[i], err))
             return -1;
@@ -418,13 +418,13 @@ static int remove_include_lists(struct attempt *job, struct err *err)
     return 0;
 }
 
-void prepare_again(struct attempt *job, void (*ready)(struct attempt *job))
+void prepare_again(struct attempt *attempt, void (*ready)(struct attempt *attempt))
 {
     struct err err = {0};
-    job->ready = ready;
-    prepare_adopt(job, job->attempt);
-    if (take_ports(job, &err) || remove_include_lists(job, &err) ||
-        workspace_clear(&job->ws, &err) || workspace_restore(&job->ws, &err) ||
-        root_folder_hide(job->run->work, &err) || fill_by_git(job, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    attempt->ready = ready;
+    prepare_adopt(attempt, attempt->number);
+    if (take_ports(attempt, &err) || remove_include_lists(attempt, &err) ||
+        workspace_clear(&attempt->ws, &err) || workspace_restore(&attempt->ws, &err) ||
+        root_folder_hide(attempt->run->work, &err) || fill_by_git(attempt, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }

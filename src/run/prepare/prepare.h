@@ -11,13 +11,13 @@
 
 /* Starts the preparation. attempt_run_agent() follows when all is ready; attempt_fail() follows
  * on failure. */
-void prepare(struct attempt *job);
+void prepare(struct attempt *attempt);
 
 /* Makes a lost workspace again from its branch, which still exists; then calls ready(). */
-void prepare_again(struct attempt *job, void (*ready)(struct attempt *job));
+void prepare_again(struct attempt *attempt, void (*ready)(struct attempt *attempt));
 
 /* Continues when the worktree is filled, or when filling has failed (fill.h). */
-void prepare_filled(struct attempt *job, int exit_code);
+void prepare_filled(struct attempt *attempt, int exit_code);
 
 /* prepare_brings() is true if there may be files to include. prepare_bring_argv() builds the
  * command that copies them to the folder `to` and writes lists of them to the two files
@@ -28,16 +28,16 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
                         const char *brought, const char *keep, struct strv *argv);
 
 /* Adopts the workspace of the previous attempt; repair_prepare() follows. */
-void prepare_adopted(struct attempt *job);
+void prepare_adopted(struct attempt *attempt);
 
 /* Fills in the attempt's data about an existing workspace, of this attempt or of the given one. */
-void prepare_adopt(struct attempt *job, int attempt);
+void prepare_adopt(struct attempt *attempt, int number);
 
 /* True if workspace.teardown must run before the workspace is removed. */
-bool prepare_has_teardown(const struct attempt *job);
+bool prepare_has_teardown(const struct attempt *attempt);
 
 /* Runs workspace.teardown, then calls `then`; without a teardown, calls it at once. An error is
  * reported but does not fail the task. */
-void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job));
+void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *attempt));
 
 #endif

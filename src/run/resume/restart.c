@@ -15,11 +15,11 @@
 
 #include <string.h>
 
-static int clear_own_locks(const struct attempt *job, struct err *err)
+static int clear_own_locks(const struct attempt *attempt, struct err *err)
 {
-    autofree char *index = attempt_file(job, "index.lock");
-    autofree char *salvage = attempt_file(job, "salvage.index.lock");
-    return dirs_remove_endings(job->ws.admin, ".lock", err) || dirs_remove(index, err) ||
+    autofree char *index = attempt_file(attempt, "index.lock");
+    autofree char *salvage = attempt_file(attempt, "salvage.index.lock");
+    return dirs_remove_endings(attempt->ws.admin, ".lock", err) || dirs_remove(index, err) ||
                    dirs_remove(salvage, err)
                ? -1
                : 0;
@@ -27,27 +27,27 @@ static int clear_own_locks(const struct attempt *job, struct err *err)
 
 struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct evidence_task *past)
 {
-    struct attempt *job = attempt_new(run, task, past->row.attempts);
+    struct attempt *attempt = attempt_new(run, task, past->row.attempts);
     struct err err = {0};
-    if (attempt_dir_make(job, &err))
+    if (attempt_dir_make(attempt, &err))
         record_error(run, task, &err);
     if (!run->base) {
-        job->cwd = mem_str(run->pf->project);
-        return job;
+        attempt->cwd = mem_str(run->pf->project);
+        return attempt;
     }
-    prepare_adopt(job, job->attempt);
-    if (clear_own_locks(job, &err))
+    prepare_adopt(attempt, attempt->number);
+    if (clear_own_locks(attempt, &err))
         record_error(run, task, &err);
-    bool tree = workspace_has_tree(&job->ws);
+    bool tree = workspace_has_tree(&attempt->ws);
     bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
     /* If the tree is left without its git folder, the agent's files in it are still its work. */
-    if (tree && worked && !workspace_is_whole(&job->ws) && workspace_restore(&job->ws, &err))
+    if (tree && worked && !workspace_is_whole(&attempt->ws) && workspace_restore(&attempt->ws, &err))
         record_error(run, task, &err);
-    if (tree && workspace_enter(&job->ws, &err))
+    if (tree && workspace_enter(&attempt->ws, &err))
         record_error(run, task, &err);
-    job->prepared = tree && past->state > TASK_PREPARING;
-    job->agent_started = tree && worked; /* otherwise there is nothing to salvage */
-    return job;
+    attempt->prepared = tree && past->state > TASK_PREPARING;
+    attempt->agent_started = tree && worked; /* otherwise there is nothing to salvage */
+    return attempt;
 }
 
 struct attempt *resume_reopen(struct run *run, uint32_t task)
@@ -56,12 +56,12 @@ struct attempt *resume_reopen(struct run *run, uint32_t task)
 }
 
 /* Salvages the branch if the work tree is gone. */
-static bool save_branch(struct attempt *job, const struct evidence_task *past)
+static bool save_branch(struct attempt *attempt, const struct evidence_task *past)
 {
-    bool saved = job->agent_started || !past->branch_commit ||
-                 evidence_has_commit(&job->run->resume->past, past->branch_commit) ||
-                 strcmp(past->branch_commit, task_run(job)->start) == 0;
-    return saved || attempt_salvage_commit(job, past->branch_commit);
+    bool saved = attempt->agent_started || !past->branch_commit ||
+                 evidence_has_commit(&attempt->run->resume->past, past->branch_commit) ||
+                 strcmp(past->branch_commit, task_run(attempt)->start) == 0;
+    return saved || attempt_salvage_commit(attempt, past->branch_commit);
 }
 
 static void report_reboot(struct run *run, uint32_t task)
@@ -80,15 +80,15 @@ static void restart_task(struct run *run, uint32_t task)
     if (!resume_has_leftovers(run, past))
         return;
     sched_hold(&run->sched, task);
-    struct attempt *job = resume_reopen(run, task);
+    struct attempt *attempt = resume_reopen(run, task);
     if (restarted)
         report_reboot(run, task);
-    if (save_branch(job, past)) {
-        attempt_discard(job, restarted ? "the machine was restarted: its last writes may be lost"
+    if (save_branch(attempt, past)) {
+        attempt_discard(attempt, restarted ? "the machine was restarted: its last writes may be lost"
                                        : "the run was interrupted and starts the task again");
     } else {
-        job->has_workspace = false; /* keep what is left of it */
-        attempt_fail(job, FAILURE_INTERNAL, "could not save the commits of its branch");
+        attempt->has_workspace = false; /* keep what is left of it */
+        attempt_fail(attempt, FAILURE_INTERNAL, "could not save the commits of its branch");
     }
 }
 
@@ -108,19 +108,19 @@ static void land_again(struct run *run, uint32_t task)
         git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
     sched_hold(&run->sched, task);
-    struct attempt *job = resume_reopen(run, task);
-    bool whole = workspace_is_whole(&job->ws);
-    if (!whole && !job->agent_started) { /* a worker makes it again */
+    struct attempt *attempt = resume_reopen(run, task);
+    bool whole = workspace_is_whole(&attempt->ws);
+    if (!whole && !attempt->agent_started) { /* a worker makes it again */
         tr->lands = true;
         sched_set_lanes(&run->sched, task, -1, -1); /* this needs no agent */
-        job->has_workspace = false;
-        attempt_free(job);
+        attempt->has_workspace = false;
+        attempt_free(attempt);
         sched_ready(&run->sched, task);
     } else if (whole && (past->state != TASK_CONFLICTED ||
-                         attempt_salvage_since(job, tr->commit, "was in conflict"))) {
-        land_queue(job);
+                         attempt_salvage_since(attempt, tr->commit, "was in conflict"))) {
+        land_queue(attempt);
     } else {
-        attempt_fail(job, FAILURE_INTERNAL, "could not save the files of its workspace");
+        attempt_fail(attempt, FAILURE_INTERNAL, "could not save the files of its workspace");
     }
 }
 
@@ -128,13 +128,13 @@ static void resume_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     const struct evidence_task *past = run->resume->tasks[task].past;
-    struct attempt *job = resume_reopen(run, task);
+    struct attempt *attempt = resume_reopen(run, task);
     if (!past->repair) /* a repair salvaged it when it failed */
         (void)attempt_salvage_since(
-            job, tr->start,
+            attempt, tr->start,
             "the run was interrupted"); /* the function reports an error; we remove nothing */
-    job->has_workspace = false;         /* the next attempt owns it */
-    attempt_free(job);
+    attempt->has_workspace = false;         /* the next attempt owns it */
+    attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;
     tr->said = past->said;
@@ -182,11 +182,11 @@ static void keep_task(struct run *run, uint32_t task)
     if (rt->step == RESUME_FOUND)
         record_found_landing(run, task);
     if (resume_has_leftovers(run, rt->past)) {
-        struct attempt *job = resume_reopen(run, task);
+        struct attempt *attempt = resume_reopen(run, task);
         if (run->opts.keep)
-            attempt_free(job); /* this leaves the workspace to the user */
+            attempt_free(attempt); /* this leaves the workspace to the user */
         else
-            attempt_tidy(job);
+            attempt_tidy(attempt);
     }
     task_ended(run, task);
 }

@@ -81,15 +81,15 @@ static int find_beginning(struct run *run, uint32_t task, struct continue_sessio
 }
 
 /* Salvages work that the new start lacks. */
-static bool save_leftovers(struct attempt *job, const struct continue_session *t)
+static bool save_leftovers(struct attempt *attempt, const struct continue_session *t)
 {
-    const struct task_run *tr = task_run(job);
+    const struct task_run *tr = task_run(attempt);
     const char *since = t->repair == REPAIR_CONFLICT ? tr->commit : tr->start;
     const char *branch_commit = t->past->branch_commit;
-    if (!t->remade && !attempt_salvage_since(job, since, "a person resumed its agent"))
+    if (!t->remade && !attempt_salvage_since(attempt, since, "a person resumed its agent"))
         return false;
     bool moves = t->remade || t->repair == REPAIR_CONFLICT;
-    return !moves || !branch_commit || t->safe || attempt_salvage_commit(job, branch_commit);
+    return !moves || !branch_commit || t->safe || attempt_salvage_commit(attempt, branch_commit);
 }
 
 static void add_retry_message(const struct task_run *tr, struct buf *out)
@@ -127,14 +127,14 @@ int continue_session_find(struct run *run, uint32_t task, struct continue_sessio
 {
     struct task_run *tr = &run->tasks[task];
     const bool had_branch = tr->status.branch, had_workspace = tr->status.workspace;
-    struct attempt *job = resume_reopen_as(run, task, t->past);
+    struct attempt *attempt = resume_reopen_as(run, task, t->past);
     if (t->past->state == TASK_CONFLICTED)
         resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
     int rc = find_beginning(run, task, t, err);
-    if (rc == 0 && !save_leftovers(job, t))
+    if (rc == 0 && !save_leftovers(attempt, t))
         rc = err_set(err, ERR_ENV, "could not save the work of task '%s'", t->past->row.id);
-    job->has_workspace = false; /* the next attempt owns it */
-    attempt_free(job);
+    attempt->has_workspace = false; /* the next attempt owns it */
+    attempt_free(attempt);
     autofree char *words = rc ? NULL : make_message(tr, t->say);
     if (rc || continue_session_keep_words(run, task, tr->status.attempts, words, err)) {
         tr->status.branch = had_branch ? tr->status.branch : NULL;

@@ -24,40 +24,40 @@ const char *const repair_words[REPAIR_COUNT_] = {
 };
 
 /* If an engine that died ran the attempt, we find the session only in its output. */
-static bool find_session(struct attempt *job)
+static bool find_session(struct attempt *attempt)
 {
-    const struct run *run = job->run;
-    enum engine engine = run_engine(run, job->task);
-    const struct evidence_task *past = run->resume ? run->resume->tasks[job->task].past : NULL;
-    autofree char *out = attempt_file(job, "out");
+    const struct run *run = attempt->run;
+    enum engine engine = run_engine(run, attempt->task);
+    const struct evidence_task *past = run->resume ? run->resume->tasks[attempt->task].past : NULL;
+    autofree char *out = attempt_file(attempt, "out");
     autobuf struct buf session = BUF_INIT;
-    const char *known = park_session(job);
+    const char *known = park_session(attempt);
     if (known && *known)
         return true;
     if (!past || !past->row.engine ||
-        strcmp(past->row.engine, run_engine_name(run, job->task)) != 0 ||
+        strcmp(past->row.engine, run_engine_name(run, attempt->task)) != 0 ||
         !agent_read_session(engine, out, &session))
         return false;
-    free(job->session);
-    job->session = buf_steal(&session);
+    free(attempt->session);
+    attempt->session = buf_steal(&session);
     return true;
 }
 
 /* A repair needs feedback for the agent. We never resume an agent that tampered with something
  * outside its workspace. */
-static bool can_repair(struct attempt *job, enum failure failure)
+static bool can_repair(struct attempt *attempt, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
-           job->told_why && job->run->base && job->has_workspace && job->prepared &&
-           !job->tampered && agent_continues_ended(run_engine(job->run, job->task)) &&
-           workspace_is_whole(&job->ws) && find_session(job);
+           attempt->told_why && attempt->run->base && attempt->has_workspace && attempt->prepared &&
+           !attempt->tampered && agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
+           workspace_is_whole(&attempt->ws) && find_session(attempt);
 }
 
 /* Moves the task's branch, or creates it. */
-static int move_branch(struct attempt *job, const char *to, struct err *err)
+static int move_branch(struct attempt *attempt, const char *to, struct err *err)
 {
-    struct git_place at = run_place(job->run);
-    const char *branch = task_run(job)->branch;
+    struct git_place at = run_place(attempt->run);
+    const char *branch = task_run(attempt)->branch;
     autobuf struct buf was = BUF_INIT;
     struct err none = {0};
     bool moved = true;
@@ -68,9 +68,9 @@ static int move_branch(struct attempt *job, const char *to, struct err *err)
     return moved ? 0 : err_set(err, ERR_ENV, "someone else moved '%s'", branch);
 }
 
-static void set_start(struct attempt *job, const char *start)
+static void set_start(struct attempt *attempt, const char *start)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     autofree char *was = tr->start;
     if (!tr->origin)
         tr->origin = steal_ptr(was);
@@ -79,84 +79,84 @@ static void set_start(struct attempt *job, const char *start)
 
 /* Finds the commit that failed the verification, for the agent to continue from. If the task lands
  * by a merge commit, returns that merge with its parents swapped. */
-static int find_merged_commit(struct attempt *job, struct buf *ret, struct err *err)
+static int find_merged_commit(struct attempt *attempt, struct buf *ret, struct err *err)
 {
-    struct git_place at = run_place(job->run);
-    autofree char *message = mem_printf("Merge what has landed into task %s", task_of(job)->id);
-    const char *const parents[] = {task_run(job)->commit, job->candidate_base.s, NULL};
-    enum land_style style = job->run->pf->plan.land_style;
+    struct git_place at = run_place(attempt->run);
+    autofree char *message = mem_printf("Merge what has landed into task %s", task_of(attempt)->id);
+    const char *const parents[] = {task_run(attempt)->commit, attempt->candidate_base.s, NULL};
+    enum land_style style = attempt->run->pf->plan.land_style;
     autobuf struct buf tree = BUF_INIT;
     if (style == LAND_STYLE_SQUASH || style == LAND_STYLE_REBASE) {
-        buf_add(ret, job->candidate.s, job->candidate.len);
+        buf_add(ret, attempt->candidate.s, attempt->candidate.len);
         return 0;
     }
-    return git_tree_of(&at, job->candidate.s, &tree, err) ||
+    return git_tree_of(&at, attempt->candidate.s, &tree, err) ||
                    git_commit_tree(&at, tree.s, parents, message, ret, err)
                ? -1
                : 0;
 }
 
-static int set_up_repair(struct attempt *job, enum failure failure, struct err *err)
+static int set_up_repair(struct attempt *attempt, enum failure failure, struct err *err)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     autobuf struct buf merged = BUF_INIT;
     tr->repair = REPAIR_OWN;
     if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
         tr->repair = REPAIR_CONFLICT; /* repair_prepare() moves the branch after this is recorded */
         tr->in_conflict = true;
-        set_start(job, job->run->tip);
-    } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* otherwise a hook refused it */
+        set_start(attempt, attempt->run->tip);
+    } else if (failure == FAILURE_VERIFY && attempt->candidate.len) { /* otherwise a hook refused it */
         tr->repair = REPAIR_MERGED;
-        if (find_merged_commit(job, &merged, err) || move_branch(job, merged.s, err))
+        if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
             return -1;
-        set_start(job, job->candidate_base.s);
-    } else if (failure == FAILURE_SCOPE && job->was.len) {
-        return move_branch(job, job->was.s, err);
+        set_start(attempt, attempt->candidate_base.s);
+    } else if (failure == FAILURE_SCOPE && attempt->was.len) {
+        return move_branch(attempt, attempt->was.s, err);
     }
     return 0;
 }
 
-void repair_decide(struct attempt *job, enum failure failure)
+void repair_decide(struct attempt *attempt, enum failure failure)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     struct err err = {0};
-    bool goes_on = can_repair(job, failure);
-    if (goes_on && set_up_repair(job, failure, &err)) {
-        record_error(job->run, job->task, &err);
+    bool goes_on = can_repair(attempt, failure);
+    if (goes_on && set_up_repair(attempt, failure, &err)) {
+        record_error(attempt->run, attempt->task, &err);
         goes_on = false;
     }
     tr->on_top = tr->on_top || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
     if (!goes_on)
         tr->repair = REPAIR_NONE;
-    job->mends = job->keeps = goes_on;
+    attempt->mends = attempt->keeps = goes_on;
 }
 
-void repair_wait(struct attempt *job)
+void repair_wait(struct attempt *attempt)
 {
-    struct run *run = job->run;
-    uint32_t task = job->task;
-    struct task_run *tr = task_run(job);
+    struct run *run = attempt->run;
+    uint32_t task = attempt->task;
+    struct task_run *tr = task_run(attempt);
     free(tr->session);
-    tr->session = mem_str(park_session(job));
-    job->has_workspace = false; /* the next attempt owns it */
+    tr->session = mem_str(park_session(attempt));
+    attempt->has_workspace = false; /* the next attempt owns it */
     sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
-    attempt_free(job);
+    attempt_free(attempt);
     task_retry_later(run, task, 0);
 }
 
 /* Removes untracked files. Everything from the agent is committed, so these came from the
  * verification. */
-static int remove_untracked(const struct attempt *job, struct err *err)
+static int remove_untracked(const struct attempt *attempt, struct err *err)
 {
-    struct git_place at = workspace_place(&job->ws);
+    struct git_place at = workspace_place(&attempt->ws);
     autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf others = BUF_INIT;
-    autoclose int root = open(workspace_at(&job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoclose int root = open(workspace_at(&attempt->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
-    at.excludes = job->excludes;
+    at.excludes = attempt->excludes;
     if (root < 0)
-        return err_sys(err, "open '%s'", job->ws.path);
-    if (included_open(&brought, job->brought, job->run->pf->repo.root, err) ||
+        return err_sys(err, "open '%s'", attempt->ws.path);
+    if (included_open(&brought, attempt->brought, attempt->run->pf->repo.root, err) ||
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
@@ -166,7 +166,7 @@ static int remove_untracked(const struct attempt *job, struct err *err)
             continue;
         int fd = work_folder_enter(&folder, p, false, &name);
         if (fd < 0 || unlinkat(fd, name, 0) < 0)
-            return err_sys(err, "remove '%s' in '%s'", p, job->ws.path);
+            return err_sys(err, "remove '%s' in '%s'", p, attempt->ws.path);
     }
     return 0;
 }
@@ -211,18 +211,18 @@ static int read_blob(const struct git_place *at, const char *tree, const char *p
 }
 
 /* Sets text for this attempt alone, as it describes this workspace. */
-static void set_brief(struct attempt *job, const struct buf *text)
+static void set_brief(struct attempt *attempt, const struct buf *text)
 {
     autobuf struct buf masked = BUF_INIT;
-    secrets_mask(&job->run->secrets, text->s, text->len, &masked);
-    free(job->brief);
-    job->brief = buf_steal(&masked);
+    secrets_mask(&attempt->run->secrets, text->s, text->len, &masked);
+    free(attempt->brief);
+    attempt->brief = buf_steal(&masked);
 }
 
-static int tell_conflict(struct attempt *job, const struct merge_result *m, struct err *err)
+static int tell_conflict(struct attempt *attempt, const struct merge_result *m, struct err *err)
 {
-    const struct task_run *tr = task_run(job);
-    struct git_place at = run_place(job->run);
+    const struct task_run *tr = task_run(attempt);
+    struct git_place at = run_place(attempt->run);
     autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
     if (tr->said && tr->feedback)
         buf_addf(&text, "%s\n\n", tr->feedback);
@@ -245,14 +245,14 @@ static int tell_conflict(struct attempt *job, const struct merge_result *m, stru
              "remove it, or keep it as it is with 'git add'. Do not merge or rebase: we take "
              "the files in your folder when you are done.\n%s",
              hunks.s);
-    set_brief(job, &text);
-    task_run(job)->said = false;
+    set_brief(attempt, &text);
+    task_run(attempt)->said = false;
     return 0;
 }
 
-static int enter_stages(const struct attempt *job, const struct buf *stages, struct err *err)
+static int enter_stages(const struct attempt *attempt, const struct buf *stages, struct err *err)
 {
-    struct git_place at = workspace_place(&job->ws);
+    struct git_place at = workspace_place(&attempt->ws);
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status = 0;
@@ -263,125 +263,125 @@ static int enter_stages(const struct attempt *job, const struct buf *stages, str
 }
 
 /* Repeats the merge that conflicted, in the work tree. */
-static int repeat_merge(struct attempt *job, struct err *err)
+static int repeat_merge(struct attempt *attempt, struct err *err)
 {
-    const struct task_run *tr = task_run(job);
-    struct git_place at = run_place(job->run), here = workspace_place(&job->ws);
+    const struct task_run *tr = task_run(attempt);
+    struct git_place at = run_place(attempt->run), here = workspace_place(&attempt->ws);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf stages = BUF_INIT;
-    workspace_set_tree(&job->ws, &at);
+    workspace_set_tree(&attempt->ws, &at);
     return merge_trees(&at, tr->start, tr->commit, &m, err) ||
                    merge_stages(&at, tr->start, tr->commit, &stages, err) ||
                    git_call(&here, NULL, err, "read-tree", "--reset", "-u", m.tree.s, NULL) ||
-                   enter_stages(job, &stages, err) || tell_conflict(job, &m, err)
+                   enter_stages(attempt, &stages, err) || tell_conflict(attempt, &m, err)
                ? -1
                : 0;
 }
 
 /* Writes the text for the agent to a file. A resume reads it if we die during this attempt. */
-static int keep_brief(const struct attempt *job, struct err *err)
+static int keep_brief(const struct attempt *attempt, struct err *err)
 {
-    autofree char *path = attempt_file(job, "feedback");
-    return file_replace_private(path, job->brief, strlen(job->brief), err);
+    autofree char *path = attempt_file(attempt, "feedback");
+    return file_replace_private(path, attempt->brief, strlen(attempt->brief), err);
 }
 
-static void check_out(struct attempt *job);
+static void check_out(struct attempt *attempt);
 
-static void on_checked_out(struct attempt *job, int exit_code)
+static void on_checked_out(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     struct err err = {0};
-    if (process_lost_race(job, exit_code)) {
-        check_out(job);
-    } else if (job->stopped) {
-        attempt_fail_stopped(job);
+    if (process_lost_race(attempt, exit_code)) {
+        check_out(attempt);
+    } else if (attempt->stopped) {
+        attempt_fail_stopped(attempt);
     } else if (exit_code != 0) {
-        attempt_read_tail(job, "prepare.log", &log);
-        attempt_fail(job, FAILURE_SETUP, "cannot check out the merged tree: %s", log.s);
-    } else if (remove_untracked(job, &err) ||
-               (job->mending == REPAIR_CONFLICT &&
-                (repeat_merge(job, &err) || keep_brief(job, &err)))) {
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_read_tail(attempt, "prepare.log", &log);
+        attempt_fail(attempt, FAILURE_SETUP, "cannot check out the merged tree: %s", log.s);
+    } else if (remove_untracked(attempt, &err) ||
+               (attempt->mending == REPAIR_CONFLICT &&
+                (repeat_merge(attempt, &err) || keep_brief(attempt, &err)))) {
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     } else {
-        attempt_run_agent(job);
+        attempt_run_agent(attempt);
     }
 }
 
-static void check_out(struct attempt *job)
+static void check_out(struct attempt *attempt)
 {
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *log = attempt_file(job, "prepare.log");
+    struct git_place at = workspace_place(&attempt->ws);
+    autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     git_prepare(&at, &argv, &env);
-    strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
+    strv_pushl(&argv, "checkout", "--quiet", "--force", attempt->ws.branch + strlen("refs/heads/"),
                NULL);
-    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
-        attempt_error(job, &err);
+    if (process_start(attempt, argv.v, env.v, NULL, log, on_checked_out, &err))
+        attempt_error(attempt, &err);
 }
 
-void repair_prepare(struct attempt *job)
+void repair_prepare(struct attempt *attempt)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     struct err err = {0};
-    job->mending = tr->repair;
+    attempt->mending = tr->repair;
     tr->repair = REPAIR_NONE;
-    if (job->mending != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
+    if (attempt->mending != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
         tr->said = false;
-    if (job->mending < REPAIR_MERGED) {
-        attempt_run_agent(job);
+    if (attempt->mending < REPAIR_MERGED) {
+        attempt_run_agent(attempt);
         return;
     }
     /* A git that died with the verification may have left this lock. */
-    if (workspace_drop(&job->ws, "index.lock", &err)) {
-        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
+    if (workspace_drop(&attempt->ws, "index.lock", &err)) {
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", err.msg);
         return;
     }
-    if (job->mending == REPAIR_CONFLICT && move_branch(job, tr->start, &err)) {
-        attempt_error(job, &err);
+    if (attempt->mending == REPAIR_CONFLICT && move_branch(attempt, tr->start, &err)) {
+        attempt_error(attempt, &err);
         return;
     }
-    check_out(job);
+    check_out(attempt);
 }
 
 /* The message may describe the folder before it was gone, so we add what is in the new one. */
-static void tell_made_again(struct attempt *job, const char *from)
+static void tell_made_again(struct attempt *attempt, const char *from)
 {
-    const char *said = task_run(job)->feedback;
+    const char *said = task_run(attempt)->feedback;
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%s\n\nWe made your folder again: it has %s.\n", said ? said : "",
              from ? "the files that you left" : "all that has landed");
-    set_brief(job, &text);
+    set_brief(attempt, &text);
 }
 
-static void on_made_again(struct attempt *job)
+static void on_made_again(struct attempt *attempt)
 {
-    struct task_run *tr = task_run(job);
-    struct git_place here = workspace_place(&job->ws);
+    struct task_run *tr = task_run(attempt);
+    struct git_place here = workspace_place(&attempt->ws);
     autofree char *from = steal_ptr(tr->from);
     struct err err = {0};
-    job->ready = NULL; /* from here on it is a normal attempt */
+    attempt->ready = NULL; /* from here on it is a normal attempt */
     tr->remade = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else {
-        tell_made_again(job, from);
-        repair_prepare(job);
+        tell_made_again(attempt, from);
+        repair_prepare(attempt);
     }
 }
 
 /* A salvage commit has the agent's last own commit as its first parent: start there. */
-void repair_make_again(struct attempt *job)
+void repair_make_again(struct attempt *attempt)
 {
-    const struct task_run *tr = task_run(job);
-    struct git_place at = run_place(job->run);
+    const struct task_run *tr = task_run(attempt);
+    struct git_place at = run_place(attempt->run);
     autofree char *parent = tr->from ? mem_printf("%s^1", tr->from) : mem_str(tr->start);
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
-    if (git_resolve(&at, parent, &commit, &err) || move_branch(job, commit.s, &err))
-        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
+    if (git_resolve(&at, parent, &commit, &err) || move_branch(attempt, commit.s, &err))
+        attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else
-        prepare_again(job, on_made_again);
+        prepare_again(attempt, on_made_again);
 }
 
 static void add_path(struct buf *out, const char *path)
@@ -429,14 +429,14 @@ static int check_unmerged(const struct git_place *at, const struct buf *unmerged
     return 0;
 }
 
-int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *err)
+int repair_unresolved(struct attempt *attempt, struct buf *ret_paths, struct err *err)
 {
-    const struct task_run *tr = task_run(job);
-    struct git_place here = workspace_place(&job->ws), staged = here, at = run_place(job->run);
-    autofree char *index = attempt_file(job, "index");
+    const struct task_run *tr = task_run(attempt);
+    struct git_place here = workspace_place(&attempt->ws), staged = here, at = run_place(attempt->run);
+    autofree char *index = attempt_file(attempt, "index");
     autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    workspace_set_tree(&job->ws, &at);
+    workspace_set_tree(&attempt->ws, &at);
     staged.index = index;
     if (find_markers(&staged, tr, &marked, err) ||
         git_call(&here, &unmerged, err, "ls-files", "-z", "--unmerged", NULL) ||
@@ -447,19 +447,19 @@ int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *er
     return check_unmerged(&staged, &unmerged, m.tree.s, ret_paths, err);
 }
 
-int repair_give_up(struct attempt *job, struct buf *ret_files, struct err *err)
+int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *err)
 {
-    struct task_run *tr = task_run(job);
-    struct git_place at = run_place(job->run);
+    struct task_run *tr = task_run(attempt);
+    struct git_place at = run_place(attempt->run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf start = BUF_INIT;
-    workspace_set_tree(&job->ws, &at);
-    if (merge_trees(&at, job->run->tip, tr->commit, &m, err) ||
+    workspace_set_tree(&attempt->ws, &at);
+    if (merge_trees(&at, attempt->run->tip, tr->commit, &m, err) ||
         merge_describe(&at, &m, ret_files, err) ||
         git_call(&at, &start, err, "merge-base", tr->commit, tr->start, NULL) ||
-        move_branch(job, tr->commit, err))
+        move_branch(attempt, tr->commit, err))
         return -1;
-    set_start(job, start.s);
+    set_start(attempt, start.s);
     free(steal_ptr(tr->origin));
     tr->in_conflict = false;
     return 0;

@@ -35,24 +35,24 @@ extern const char *const repair_words[REPAIR_COUNT_];
 /* Decides whether a failed attempt, whose work is salvaged, ends in a repair. If so, sets `start`,
  * and the branch unless there is a conflict, as the next attempt needs them, and marks the attempt.
  */
-void repair_decide(struct attempt *job, enum failure failure);
+void repair_decide(struct attempt *attempt, enum failure failure);
 
 /* Ends the attempt; the next one resumes its session. */
-void repair_wait(struct attempt *job);
+void repair_wait(struct attempt *attempt);
 
 /* If the attempt is a repair, prepares its workspace. Always calls attempt_run_agent() or
  * attempt_fail() afterwards. */
-void repair_prepare(struct attempt *job);
+void repair_prepare(struct attempt *attempt);
 
 /* The same for a workspace that is gone: first makes it again, from the task's start or its
  * salvaged work. */
-void repair_make_again(struct attempt *job);
+void repair_make_again(struct attempt *attempt);
 
 /* Appends the staged paths that are still in conflict. */
-int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *err);
+int repair_unresolved(struct attempt *attempt, struct buf *ret_paths, struct err *err);
 
 /* Gives up a conflict: restores branch and start of the task to their state before the repair, and
  * appends the conflicting paths. */
-int repair_give_up(struct attempt *job, struct buf *ret_files, struct err *err);
+int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *err);
 
 #endif

@@ -23,7 +23,7 @@ static int refuse_unfinished(const struct run *run, uint32_t task, struct err *e
 {
     const struct task_run *tr = &run->tasks[task];
     const char *id = id_of(run, task);
-    if (tr->job)
+    if (tr->attempt)
         return err_set(err, ERR_INPUT, "'%s' is running; 'anabranch stop %s' stops it first", id,
                        id);
     if (tr->parked)
@@ -185,15 +185,15 @@ static int resume_session(struct run *run, uint32_t task, const struct known *k,
 /* Salvages and removes the rest of the last attempt. The task starts after that. */
 static void discard_last_attempt(struct run *run, uint32_t task, const struct known *k)
 {
-    struct attempt *job = resume_reopen_as(run, task, &k->past);
+    struct attempt *attempt = resume_reopen_as(run, task, &k->past);
     const char *commit = k->past.branch_commit;
-    bool saved = job->agent_started || !commit || k->safe ||
-                 strcmp(commit, run->tasks[task].start) == 0 || attempt_salvage_commit(job, commit);
+    bool saved = attempt->agent_started || !commit || k->safe ||
+                 strcmp(commit, run->tasks[task].start) == 0 || attempt_salvage_commit(attempt, commit);
     if (saved) {
-        attempt_discard(job, "the run was interrupted and starts the task again");
+        attempt_discard(attempt, "the run was interrupted and starts the task again");
     } else {
-        job->has_workspace = false; /* keep what is left of it */
-        attempt_fail(job, FAILURE_INTERNAL, "could not save the commits of its branch");
+        attempt->has_workspace = false; /* keep what is left of it */
+        attempt_fail(attempt, FAILURE_INTERNAL, "could not save the commits of its branch");
     }
 }
 
@@ -272,7 +272,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
     struct task_run *tr = &run->tasks[task];
     bool other = tr->repair == REPAIR_CONFLICT && !tr->said;
     /* We record an attempt that resumes a session only when its agent starts. */
-    int attempt = tr->status.attempts - (tr->job && tr->job->session);
+    int attempt = tr->status.attempts - (tr->attempt && tr->attempt->session);
     autofree char *all = join_messages(other ? NULL : tr->feedback, words);
     if (continue_session_keep_words(run, task, attempt, all, err))
         return -1;
@@ -287,7 +287,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
 static int say_later(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
-    const char *id = id_of(run, task), *session = park_session(tr->job);
+    const char *id = id_of(run, task), *session = park_session(tr->attempt);
     if (!run->base || !agent_continues_ended(run_engine(run, task)))
         return err_set(err, ERR_INPUT, "'%s' is running, and its engine accepts no messages", id);
     if (!session || !*session)
@@ -309,7 +309,7 @@ static int say_before_end(struct run *run, uint32_t task, const char *words, str
     const struct task_run *tr = &run->tasks[task];
     const char *id = id_of(run, task);
     enum task_state state = tr->status.state;
-    bool works = tr->job && state == TASK_RUNNING && tr->job->tick && !tr->job->stopped;
+    bool works = tr->attempt && state == TASK_RUNNING && tr->attempt->tick && !tr->attempt->stopped;
     if (!tr->status.attempts)
         return err_set(err, ERR_INPUT, "'%s' has not started: edit its prompt instead", id);
     if (works) {
@@ -317,7 +317,7 @@ static int say_before_end(struct run *run, uint32_t task, const char *words, str
                  id);
         return say_later(run, task, words, err);
     }
-    if (tr->job && (state >= TASK_RUNNING || tr->job->stopped))
+    if (tr->attempt && (state >= TASK_RUNNING || tr->attempt->stopped))
         return err_set(err, ERR_INPUT,
                        "'%s' is about to end: its agent is done; try again when it has ended", id);
     buf_addf(text, "the agent of '%s' gets the message when it continues", id);
@@ -342,36 +342,36 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
                    id_of(run, task));
 }
 
-void request_pass_on(struct attempt *job)
+void request_pass_on(struct attempt *attempt)
 {
-    struct task_run *tr = task_run(job);
+    struct task_run *tr = task_run(attempt);
     autofree char *words = steal_ptr(tr->words);
     if (!words)
         return;
-    autofree char *all = join_messages(job->told_why ? tr->feedback : NULL, words);
-    attempt_tell(job, all);
+    autofree char *all = join_messages(attempt->told_why ? tr->feedback : NULL, words);
+    attempt_tell(attempt, all);
 }
 
-bool request_follow_up(struct attempt *job)
+bool request_follow_up(struct attempt *attempt)
 {
-    struct run *run = job->run;
-    struct task_run *tr = task_run(job);
+    struct run *run = attempt->run;
+    struct task_run *tr = task_run(attempt);
     autofree char *words = steal_ptr(tr->words);
     struct err err = {0};
     if (!words)
         return false;
     if (run->stopping || run->failed || run_is_draining(run)) {
         (void)err_set(&err, ERR_ENV, "its agent did not get the message: the run ends");
-        record_error(run, job->task, &err);
+        record_error(run, attempt->task, &err);
         return false;
     }
-    resume_set(&tr->session, NULL, park_session(job));
+    resume_set(&tr->session, NULL, park_session(attempt));
     tr->repair = REPAIR_OWN;
     tr->said = true;
     tr->status.state = TASK_WAITING;
     free(tr->feedback);
     tr->feedback = mem_str(words);
-    continue_session_record(run, job->task, words);
-    repair_wait(job);
+    continue_session_record(run, attempt->task, words);
+    repair_wait(attempt);
     return true;
 }

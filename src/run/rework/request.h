@@ -21,9 +21,9 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
 
 /* Called when the agent of an attempt is done. If a message waits for it, starts the next attempt
  * with that message, frees this attempt and returns true. */
-bool request_follow_up(struct attempt *job);
+bool request_follow_up(struct attempt *attempt);
 
 /* Called when an attempt fails: passes a waiting message to the next attempt. */
-void request_pass_on(struct attempt *job);
+void request_pass_on(struct attempt *attempt);
 
 #endif

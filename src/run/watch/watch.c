@@ -6,9 +6,9 @@
 
 /* Looks at the shared state. If we restored something, we look again at once, so that our own
  * change is not reported. */
-static void check_state(struct run *run, struct attempt *job)
+static void check_state(struct run *run, struct attempt *attempt)
 {
-    struct repo_watch_look l = {.run = run, .job = job};
+    struct repo_watch_look l = {.run = run, .attempt = attempt};
     struct err err = {0};
     do {
         autochanges struct git_changes changes = {0};
@@ -34,8 +34,8 @@ static void keep_running_suspects(const struct run *run, shared_tasks *suspects)
 {
     size_t kept = 0;
     for (size_t i = 0; i < suspects->n; i++) {
-        const struct attempt *job = run->tasks[suspects->v[i]].job;
-        if (job && job->process.guarded)
+        const struct attempt *attempt = run->tasks[suspects->v[i]].attempt;
+        if (attempt && attempt->process.guarded)
             suspects->v[kept++] = suspects->v[i];
     }
     suspects->n = kept;
@@ -67,11 +67,11 @@ static void check_checkout(struct run *run)
     keep_running_suspects(run, &s->file_suspects);
 }
 
-static void check_all(struct run *run, struct attempt *job, bool files)
+static void check_all(struct run *run, struct attempt *attempt, bool files)
 {
     struct repo_watch *s = run->shared;
     throttle_begin(&s->pace);
-    check_state(run, job);
+    check_state(run, attempt);
     throttle_end(&s->pace);
     keep_running_suspects(run, &s->suspects);
     if (s->has_checkout && files && !run->publication.child) /* not while our own git works there */
@@ -88,22 +88,22 @@ static void add_suspect(shared_tasks *suspects, uint32_t task)
 }
 
 /* Looks before the process starts: earlier changes are not its doing. */
-void repo_watch_enter(struct attempt *job)
+void repo_watch_enter(struct attempt *attempt)
 {
-    struct repo_watch *s = job->run->shared;
+    struct repo_watch *s = attempt->run->shared;
     if (!s)
         return;
     if (throttle_is_due(&s->pace))
-        check_all(job->run, NULL, throttle_is_due(&s->checkout.pace));
-    add_suspect(&s->suspects, job->task);
-    add_suspect(&s->file_suspects, job->task);
+        check_all(attempt->run, NULL, throttle_is_due(&s->checkout.pace));
+    add_suspect(&s->suspects, attempt->task);
+    add_suspect(&s->file_suspects, attempt->task);
 }
 
-void repo_watch_leave(struct attempt *job)
+void repo_watch_leave(struct attempt *attempt)
 {
-    struct repo_watch *s = job->run->shared;
+    struct repo_watch *s = attempt->run->shared;
     if (s)
-        check_all(job->run, job, throttle_is_due(&s->checkout.pace));
+        check_all(attempt->run, attempt, throttle_is_due(&s->checkout.pace));
 }
 
 void repo_watch_finish(struct run *run)

@@ -45,10 +45,10 @@ void shared_conflicted(struct run *run, uint32_t task);
 /* Restores the ref of the run's tip if somebody has moved or deleted it, and records that. */
 void repo_watch_restore_tip(struct run *run);
 
-void repo_watch_enter(struct attempt *job); /* before a process of the task starts */
+void repo_watch_enter(struct attempt *attempt); /* before a process of the task starts */
 
-/* Comes after that process has ended. job->tampered says why the task must fail, or is NULL. */
-void repo_watch_leave(struct attempt *job);
+/* Comes after that process has ended. attempt->tampered says why the task must fail, or is NULL. */
+void repo_watch_leave(struct attempt *attempt);
 
 /* The base is not where the run put it. */
 void repo_watch_followed(struct run *run, const char *from, const char *to);

@@ -358,7 +358,7 @@ void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
         break;
     case GIT_PART_CONFIG:
         if (!l->wrote)
-            l->wrote = repo_watch_config(l->run, l->job, c);
+            l->wrote = repo_watch_config(l->run, l->attempt, c);
         break;
     case GIT_PART_HOOK:
     case GIT_PART_FILE:

@@ -11,7 +11,7 @@
 
 struct config_check {
     struct run *run;
-    struct attempt *job;
+    struct attempt *attempt;
     const struct git_change *change;
     char *path, *saved; /* the file, and our copy of its changed state */
     size_t unrestored;  /* settings that we do not restore */
@@ -86,11 +86,11 @@ static bool restore_setting(struct config_check *l, const char *key, struct git_
     return false;
 }
 
-static void blame_job(struct config_check *l, struct attempt *job, const char *key, bool restored)
+static void blame_task(struct config_check *l, struct attempt *attempt, const char *key, bool restored)
 {
-    if (!job || job->tampered)
+    if (!attempt || attempt->tampered)
         return;
-    job->tampered = mem_printf(
+    attempt->tampered = mem_printf(
         "'%s' names a program that git would run and was set in the repository's %s%s%s", key,
         l->change->name,
         restored ? " while the task ran; we restored the file and saved the changed one as " : "",
@@ -103,9 +103,9 @@ static void blame_suspects(struct config_check *l, const char *key, bool restore
 {
     const shared_tasks *suspects = &l->run->shared->suspects;
     if (suspects->n == 1)
-        blame_job(l, l->run->tasks[suspects->v[0]].job, key, restored);
+        blame_task(l, l->run->tasks[suspects->v[0]].attempt, key, restored);
     if (!restored)
-        blame_job(l, l->job, key, restored);
+        blame_task(l, l->attempt, key, restored);
 }
 
 static const char *format_value(const struct config_check *l, const char *key,
@@ -166,9 +166,9 @@ static int read_settings(struct git_settings *s, struct git_content content, str
     return content.s ? git_settings_read(s, content.s, content.len, err) : 0;
 }
 
-bool repo_watch_config(struct run *run, struct attempt *job, const struct git_change *change)
+bool repo_watch_config(struct run *run, struct attempt *attempt, const struct git_change *change)
 {
-    struct config_check l = {.run = run, .job = job, .change = change};
+    struct config_check l = {.run = run, .attempt = attempt, .change = change};
     autosettings struct git_settings before = GIT_SETTINGS_INIT, now = GIT_SETTINGS_INIT;
     bool main_file = strcmp(change->name, "config") == 0;
     struct err err = {0}, none = {0};

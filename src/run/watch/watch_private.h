@@ -57,7 +57,7 @@ enum { SHARED_MAX = 20 }; /* changes recorded by name at a time */
 /* watch_compare.c: one look for changes. */
 struct repo_watch_look {
     struct run *run;
-    struct attempt *job; /* the attempt whose process has ended, or NULL */
+    struct attempt *attempt; /* the attempt whose process has ended, or NULL */
     size_t told, more, remotes;
     bool wrote; /* we wrote to the configuration: further changes there are ours */
 };
@@ -88,9 +88,9 @@ void repo_watch_files_begin(struct run *run);
 void repo_watch_files_look(struct run *run);
 
 /* watch_config.c: records the settings of a configuration file that have changed, and restores
- * some. Returns true if it wrote to the file. Sets job->tampered if the attempt must fail for a
+ * some. Returns true if it wrote to the file. Sets attempt->tampered if the attempt must fail for a
  * change. */
-bool repo_watch_config(struct run *run, struct attempt *job, const struct git_change *change);
+bool repo_watch_config(struct run *run, struct attempt *attempt, const struct git_change *change);
 
 /* undo_hint.c: each function appends a command. */
 void undo_ref(const struct git_change *change, struct buf *out);
