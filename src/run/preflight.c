@@ -203,10 +203,10 @@ static void name_folders(struct run *run)
     run->state_dir =
         pf->repo.root ? state_path(pf->repo.common) : mem_printf("%s/.anabranch", pf->project);
     run->dir = run_path(run->state_dir, run->id);
-    run->work = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
+    run->work_dir = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
     if (pf->repo.root) {
         stuck_remove_below(pf->repo.common);
-        stuck_remove_below(run->work);
+        stuck_remove_below(run->work_dir);
     }
 }
 

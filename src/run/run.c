@@ -85,15 +85,15 @@ static void compute_order(struct run *run)
     for (uint32_t t = 0; t < g->n; t++) {
         bool wanted = !run->opts.wanted || run->opts.wanted[t];
         if (run->tasks[t].order != INT64_MAX && wanted)
-            run->by_order[run->ordered++] = t;
+            run->by_order[run->order_count++] = t;
     }
-    qsort_r(run->by_order, run->ordered, sizeof(*run->by_order), compare_order, run);
+    qsort_r(run->by_order, run->order_count, sizeof(*run->by_order), compare_order, run);
 }
 
 static int make_folders(struct run *run, struct err *err)
 {
     autofree char *tmp = run->base ? state_tmp_path(run->pf->repo.common) : NULL;
-    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_check(run->work, err)
+    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_check(run->work_dir, err)
                ? -1
                : 0;
 }
@@ -118,7 +118,7 @@ static void tidy_folders(struct run *run)
     autofree char *lock = mem_printf("%s/lock", run->state_dir);
     autofree char *worktrees = mem_printf("%s/worktrees", run->pf->repo.common);
     struct err none = {0};
-    root_folder_tidy(lock, run->work, run->id);
+    root_folder_tidy(lock, run->work_dir, run->id);
     if (run->base)
         (void)dirs_each(worktrees, remove_empty_worktree, run, &none);
 }
@@ -307,13 +307,13 @@ int run_go(struct run *run, struct err *err)
     run_watch_signals(run);
     run->listener = control_socket_open(run);
     run->notifier = notifier_new(run);
-    run->parallel = stream_events_new(run);
+    run->stream_events = stream_events_new(run);
     if (run->resume) {
         logs_mask_all(run);
         resume_go(run);
     } else {
         record(run, EV_RUN_STARTED, -1, NULL);
-        stream_events_begin(run->parallel);
+        stream_events_begin(run->stream_events);
     }
     report_store_notice(run);
     report_git_news(run);
@@ -331,9 +331,9 @@ int run_go(struct run *run, struct err *err)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
-    stream_events_end(run->parallel, rc);
+    stream_events_end(run->stream_events, rc);
     rc = end_run(run, rc, err);
-    stream_events_finish(run->parallel);
+    stream_events_finish(run->stream_events);
     notifier_finish(run->notifier);
     logs_discard(run);
     warden_dismiss(&run->warden);
@@ -357,9 +357,9 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->lock = -1;
     run->plan_path = path;
     run->fill = (struct fill){.mould = MOULD_INIT};
-    run->layered = (struct overlay_fill){
-        .tracked = TRACKED_INIT, .pristine = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
-    run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
+    run->overlay = (struct overlay_fill){
+        .tracked = TRACKED_INIT, .base_tree = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
+    run->publication = (struct publication){.lock = BASE_TURN_INIT, .base_seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
     run->id = id;
@@ -411,42 +411,42 @@ void run_close(struct run *run)
         struct task_run *tr = &run->tasks[i];
         char *const owned[] = {tr->reason,  tr->commit,        tr->landed,          tr->branch,
                                tr->start,   tr->action,        tr->feedback,        tr->workspace,
-                               tr->session, tr->from,          tr->origin,          tr->words,
-                               tr->was_in,  tr->landed_before, tr->committed_before};
+                               tr->session, tr->remake_from,          tr->first_start,          tr->pending_message,
+                               tr->last_session,  tr->landed_before, tr->committed_before};
         for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         strv_done(&tr->own_heads);
-        watch_free(tr->retry);
+        watch_free(tr->retry_timer);
     }
     for (size_t i = 0; i < RUN_SIGNALS; i++)
         watch_free(run->signals[i]);
-    watch_free(run->later);
+    watch_free(run->turn_timer);
     for (size_t i = 0; i < run->tickers.n; i++) {
         watch_free(run->tickers.v[i]->watch);
         free(run->tickers.v[i]);
     }
     vec_done(&run->tickers);
     publication_done(&run->publication);
-    watch_free(run->time_limit);
+    watch_free(run->publish_timer);
     lanes_done(run);
     control_socket_close(run->listener);
     notifier_free(run->notifier);
-    stream_events_free(run->parallel);
+    stream_events_free(run->stream_events);
     warden_dismiss(&run->warden);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
     config_file_close(&run->config);
     ports_done(&run->ports);
     loop_free(run->loop);
-    repo_watch_free(run->shared);
+    repo_watch_free(run->repo_watch);
     fill_done(run);
-    overlay_fill_done(&run->layered);
+    overlay_fill_done(&run->overlay);
     pool_done(run);
     git_batch_free(run->batch);
     resume_free(run->resume);
     store_close(run->store);
     own_close(&run->lock);
-    char *const owned[] = {run->guard,     run->id,      run->dir,       run->work,
+    char *const owned[] = {run->guard,     run->id,      run->dir,       run->work_dir,
                            run->state_dir, run->base,    run->base_ref,  run->base_commit,
                            run->tip,       run->tip_ref, run->published, run->refusal,
                            run->result,    run->advice};
@@ -454,9 +454,9 @@ void run_close(struct run *run)
         free(owned[i]);
     vec_done(&run->observers);
     vec_done(&run->landing);
-    vec_done(&run->landed_now);
+    vec_done(&run->unpublished);
     vec_done(&run->publishing);
-    strv_done(&run->spent);
+    strv_done(&run->spent_branches);
     strv_done(&run->git_news);
     free(run->by_order);
     free(run->tasks);

@@ -46,40 +46,40 @@ enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_CO
 struct task_run {
     struct run *run;
     struct task_status status; /* its strings are those below */
-    int tried[FAILURE_COUNT_]; /* retries used, by failure class */
+    int retries_used[FAILURE_COUNT_]; /* retries used, by failure class */
     bool reverts;              /* the last attempt would have undone landed work of others */
     char *reason, *commit, *landed, *branch, *start, *action, *workspace;
-    char *origin;          /* the first start commit, if `start` has moved since; or NULL */
+    char *first_start;          /* the first start commit, if `start` has moved since; or NULL */
     struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
                               the log of a repaired workspace still has them */
     char *feedback;        /* tells the next attempt's agent why the last attempt failed */
     struct attempt *attempt;   /* the running attempt, or NULL */
-    struct watch *retry;   /* timer until the next attempt, or NULL */
+    struct watch *retry_timer;   /* timer until the next attempt, or NULL */
     struct budget budget;  /* from the plan, or raised by a user */
     int64_t order;         /* position in the landing order; never behind a dependant's */
     bool budget_warned;
-    bool logged;  /* copies of its logs exist: append to them */
-    bool steered; /* its agent tried to steer the run: recorded once */
+    bool has_log_copies;  /* copies of its logs exist: append to them */
+    bool steering_recorded; /* its agent tried to steer the run: recorded once */
     int32_t lane,
-        spare; /* indexes in run->lanes; the spare one serves while the other is closed, or is -1 */
-    bool falls_back;    /* the task uses its fallback engine */
+        fallback_lane; /* indexes in run->lanes; the spare one serves while the other is closed, or is -1 */
+    bool uses_fallback;    /* the task uses its fallback engine */
     bool parked;        /* it waits until its lane opens again */
     enum repair repair; /* the kind of repair that the next attempt is */
     bool in_conflict;   /* its agent resolves the conflict between `commit` and `start` */
-    bool said;          /* `feedback` has a message from a person */
-    char *words;  /* a message for a working agent: we deliver it when the agent is done; or NULL */
-    char *was_in; /* session of the last attempt, if known; or NULL */
+    bool has_message;          /* `feedback` has a message from a person */
+    char *pending_message;  /* a message for a working agent: we deliver it when the agent is done; or NULL */
+    char *last_session; /* session of the last attempt, if known; or NULL */
 
     /* In a resumed run: */
-    bool lands;  /* it has a commit: make the workspace again and land it */
-    bool on_top; /* it landed before, or conflicted: start at the run's tip */
+    bool land_only;  /* it has a commit: make the workspace again and land it */
+    bool start_at_tip; /* it landed before, or conflicted: start at the run's tip */
     char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
 
     /* In a resumed, parked or repaired task: the next attempt resumes this session in the existing
      * workspace; or NULL. */
     char *session;
-    bool remade; /* the workspace is gone: make it again, from `start` ... */
-    char *from;  /* ... with the content of this commit as uncommitted files; or NULL */
+    bool remake_workspace; /* the workspace is gone: make it again, from `start` ... */
+    char *remake_from;  /* ... with the content of this commit as uncommitted files; or NULL */
 };
 
 struct lane;
@@ -118,7 +118,7 @@ struct attempt {
     struct process process;
     void (*next)(struct attempt *attempt, int exit_code); /* called when the process has ended */
     struct agent_report report;
-    struct spent told; /* usage already counted, of that in `report` */
+    struct spent counted_usage; /* usage already counted, of that in `report` */
     struct output_tail tail;
     struct agent_errors errors;
     struct progress progress;
@@ -127,25 +127,25 @@ struct attempt {
     struct logs_copies *copies;         /* copies of its logs for the user; or NULL */
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
-    int64_t printed; /* bytes, by commands that have ended */
-    char *oversize;  /* why the change is too large to commit, or NULL */
+    int64_t printed_bytes; /* bytes, by commands that have ended */
+    char *too_large;  /* why the change is too large to commit, or NULL */
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;
-    bool staged_here;  /* we staged its files without starting git */
+    bool staged_without_git;  /* we staged its files without starting git */
     struct buf tree;   /* the staged tree, if there is no index of it */
-    struct stat index; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
-    struct work_scan found;    /* how the work tree differs from its index ... */
-    bool is_found;             /* ... still true: we started nothing in it since ... */
-    int64_t found_at;          /* ... this time; monotonic ms */
-    char *stuck;               /* a process that nobody could kill, or NULL */
-    char limit[16];            /* limit that the last command exceeded: "memory"; "": none */
+    struct stat index_stat; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
+    struct work_scan scan;    /* how the work tree differs from its index ... */
+    bool scan_is_valid;             /* ... still true: we started nothing in it since ... */
+    int64_t scanned_at;          /* ... this time; monotonic ms */
+    char *unkillable;               /* a process that nobody could kill, or NULL */
+    char exceeded_limit[16];            /* limit that the last command exceeded: "memory"; "": none */
     struct buf candidate;      /* the commit that we verify */
     struct buf candidate_base; /* the tip on which we made it */
-    struct buf was;            /* commit of its branch before we committed */
+    struct buf branch_before;            /* commit of its branch before we committed */
     size_t hook;               /* index of the running commit hook */
-    enum repair mending;       /* the kind of repair that this attempt is */
-    char *clean;               /* folder of a clean tree with the candidate alone, or NULL */
+    enum repair repair;       /* the kind of repair that this attempt is */
+    char *clean_tree;               /* folder of a clean tree with the candidate alone, or NULL */
     const struct plan_command *verification; /* the running verification command */
     int verify_step;                         /* verification commands started so far */
     int races;                   /* checkouts that failed because another worktree vanished */
@@ -153,30 +153,30 @@ struct attempt {
     bool prepared, tearing_down; /* the state of its workspace */
     bool overdue;                /* a command of the plan took too long */
     int64_t deadline;            /* of that command; monotonic ms */
-    char *excludes, *brought;    /* files that list the included files; NULL: none were */
+    char *excludes, *included_list;    /* files that list the included files; NULL: none were */
     char *session;               /* session to resume, or NULL */
     char *brief;                 /* tells the agent this instead of `feedback`; or NULL */
-    void (*ready)(
+    void (*after_prepare)(
         struct attempt *attempt); /* called when the workspace is ready; NULL: start the agent */
-    void (*then)(struct attempt *attempt); /* called after the teardown */
+    void (*after_teardown)(struct attempt *attempt); /* called after the teardown */
     bool removes;                      /* after the failure: remove the workspace */
     bool parks, keeps;                 /* after the failure: wait for a limit; keep the workspace */
     bool falls_back;                   /* after the failure: start again with the fallback */
-    bool mends;                        /* after the failure: resume the agent for a repair */
-    bool told_why;                     /* the task's `feedback` says why this attempt failed */
-    bool spoke;                        /* the agent had spoken at the last tick */
+    bool repairs;                        /* after the failure: resume the agent for a repair */
+    bool has_feedback;                     /* the task's `feedback` says why this attempt failed */
+    bool spoke_at_last_tick;                        /* the agent had spoken at the last tick */
     bool has_workspace;
-    bool flooded;    /* its commands exceeded the output limit */
+    bool printed_too_much;    /* its commands exceeded the output limit */
     bool is_whole;   /* git has stored its whole change: salvaging it needs no size limit */
-    bool unverified; /* its verification could not start: another attempt would not help */
+    bool verification_broken; /* its verification could not start: another attempt would not help */
     bool at_tip;
     bool ended_early;      /* the agent stopped without a result: only its own commits count */
-    int64_t reset;         /* when the limit resets; ms since 1970; 0: unknown */
+    int64_t limit_resets_at;         /* when the limit resets; ms since 1970; 0: unknown */
     int64_t retry_delay;   /* after the failure: ms until the next attempt, or -1 */
     char *overrun;         /* by how much it exceeded a budget, or NULL */
     struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
-    char *lost_dir;        /* error text if an agent replaced that folder, or NULL */
-    char *tampered;        /* error text if it changed something outside its workspace, or NULL */
+    char *dir_error;        /* error text if an agent replaced that folder, or NULL */
+    char *tamper_error;        /* error text if it changed something outside its workspace, or NULL */
 };
 
 struct observer {
@@ -196,27 +196,27 @@ struct ticker {
 struct publication {
     bool busy;
     int tries;
-    struct base_lock turn;
+    struct base_lock lock;
     struct watch *child,
         *wait; /* the git that moves the base; a timer while another run has the base lock */
     struct stuck_watch *stuck; /* ends that git if it would wait forever */
     pid_t git;                 /* leader of its own process group while `child` is set */
     struct watch *limit;       /* ends the wait for that git */
     bool given_up;      /* that git, or the wait for the lock, did not end: do not publish again */
-    struct buf seen;    /* the base commit that we saw last */
+    struct buf base_seen;    /* the base commit that we saw last */
     int64_t follow_ms;  /* time that merging the base into the tip took then */
-    bool moved;         /* the base has everything that we wanted to publish */
-    bool killed;        /* that git was killed before it moved the base or refused to */
+    bool base_moved;         /* the base has everything that we wanted to publish */
+    bool git_killed;        /* that git was killed before it moved the base or refused to */
     int64_t deadline;   /* end of the wait for another git's lock */
-    bool told;          /* that wait was reported */
-    bool marked, noted; /* we wrote the marks of the current fast-forward */
-    bool adopted;       /* we repaired a half-moved checkout, or there was none */
+    bool wait_recorded;          /* that wait was reported */
+    bool fast_forward_marked, fast_forward_noted; /* we wrote the marks of the current fast-forward */
+    bool checkout_repaired;       /* we repaired a half-moved checkout, or there was none */
     struct checkout_lock checkout;
-    int64_t quiet_until; /* we wait until then for another git in the checkout ... */
-    bool others_stay;    /* ... an earlier wait was in vain */
+    int64_t git_wait_until; /* we wait until then for another git in the checkout ... */
+    bool git_outlasted_wait;    /* ... an earlier wait was in vain */
     char *target;
-    void (*forwarded)(struct run *run, bool moved); /* called when that git has ended */
-    void (*then)(struct run *run);
+    void (*after_move)(struct run *run, bool moved); /* called when that git has ended */
+    void (*after)(struct run *run);
 };
 
 /* How we fill workspaces that start at the base commit (run/prepare/fill.h). */
@@ -253,13 +253,13 @@ struct overlay_fill {
         LAYERED_READY,
         LAYERED_NEVER, /* overlays are not possible here */
     } state;
-    struct base_tree pristine;
+    struct base_tree base_tree;
     struct tracked tracked; /* the entries of its index; read on demand */
     struct base_tree_draft draft;
     struct strv indexes;           /* unused copies of its index */
     size_t indexes_kept;           /* copies ever put there */
-    bool brings;                   /* the included files are in a layer below all overlays */
-    bool alone;                    /* that failed: each workspace has its own included files */
+    bool has_included;                   /* the included files are in a layer below all overlays */
+    bool includes_alone;                    /* that failed: each workspace has its own included files */
     VEC(struct layers_hold) holds; /* workspaces from before the run was resumed */
 };
 
@@ -278,15 +278,15 @@ struct run {
     struct fill fill;
     enum provider provider; /* of the workspaces */
     struct pool pool;
-    struct overlay_fill layered;
+    struct overlay_fill overlay;
     bool only_reads;      /* every task is read-only */
     int64_t tokens;       /* tokens that all tasks used ... */
     double usd;           /* ... and their cost, as far as known */
     struct budget budget; /* from the plan, or raised by a user */
     bool budget_warned, budget_spent;
-    struct repo_watch *shared; /* NULL outside a repository */
+    struct repo_watch *repo_watch; /* NULL outside a repository */
     struct task_run *tasks;
-    char *id, *dir, *state_dir, *work; /* work: folder of the workspaces */
+    char *id, *dir, *state_dir, *work_dir; /* work: folder of the workspaces */
     char *guard;           /* path of the guard program; NULL: this program serves as the guard */
     size_t guards;         /* guards started so far */
     char *base, *base_ref; /* branch and full name; NULL outside a repository */
@@ -305,31 +305,31 @@ struct run {
     VEC(struct ticker *) tickers;
     VEC(struct lane *) lanes;         /* one per engine and account */
     VEC(struct attempt *) landing;    /* committed, waiting to land */
-    VEC(struct attempt *) landed_now; /* in the tip: report them once it is published */
+    VEC(struct attempt *) unpublished; /* in the tip: report them once it is published */
     VEC(struct attempt *) publishing; /* in the base once the running publication succeeds */
     struct strv git_news;             /* git settings to report: git_frozen_news() */
-    struct strv spent;                /* branches of landed tasks to delete, each with its commit */
+    struct strv spent_branches;                /* branches of landed tasks to delete, each with its commit */
     struct publication publication;
-    struct watch *time_limit; /* ends the wait for more landings before we publish */
+    struct watch *publish_timer; /* ends the wait for more landings before we publish */
     int64_t publishing_since; /* start of the last publication */
     int64_t next_publication; /* earliest start of the next one, unless somebody waits for it */
     uint32_t *by_order;       /* tasks with a landing order, lowest first */
-    size_t ordered, order_done;
+    size_t order_count, order_settled;
     size_t attempts;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
-    struct parallel *parallel; /* or NULL */
+    struct parallel *stream_events; /* or NULL */
     struct listener *listener; /* or NULL */
-    bool steered_from_afar;    /* an agent of another run tried to steer this one: recorded once */
+    bool foreign_steering_recorded;    /* an agent of another run tried to steer this one: recorded once */
     struct warden warden;
     int lock;             /* lock that marks the run as alive, or -1 */
     bool gc_waits;        /* a running `git gc` holds git's gc lock */
-    struct watch *later;  /* timer of on_turn() */
+    struct watch *turn_timer;  /* timer of on_turn() */
     enum contain contain; /* how we contain agents */
     int signal;
     bool draining, stopping, failed;
     bool paused;    /* start no task until a person continues the run */
-    bool home;      /* nothing is left to do: we have stopped the loop */
+    bool loop_stopped;      /* nothing is left to do: we have stopped the loop */
     struct err err; /* why the program itself could not continue */
 };
 

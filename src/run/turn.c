@@ -38,14 +38,14 @@ static void stop_loop(struct run *run)
         run_wake(run);
         return;
     }
-    run->home = true;
+    run->loop_stopped = true;
     loop_stop(run->loop);
 }
 
 /* Moves the base to the tip one last time, then stops the loop. */
 static void publish_and_stop(struct run *run)
 {
-    if (run->publication.busy || run->home)
+    if (run->publication.busy || run->loop_stopped)
         return;
     if (run->base)
         publish(run, stop_loop);
@@ -57,8 +57,8 @@ static void on_turn(void *ctx)
 {
     struct run *run = ctx;
     uint32_t task;
-    watch_free(run->later);
-    run->later = NULL;
+    watch_free(run->turn_timer);
+    run->turn_timer = NULL;
     land_turn(run);
     while (may_start_tasks(run) && sched_next(&run->sched, &task)) {
         record(run, EV_TASK_READY, task, NULL);
@@ -73,8 +73,8 @@ static void on_turn(void *ctx)
 
 void run_wake(struct run *run)
 {
-    if (!run->later)
-        run->later = loop_timer(run->loop, 0, on_turn, run);
+    if (!run->turn_timer)
+        run->turn_timer = loop_timer(run->loop, 0, on_turn, run);
 }
 
 static void stop_attempts(struct run *run, char order)
@@ -82,8 +82,8 @@ static void stop_attempts(struct run *run, char order)
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].attempt)
             attempt_stop(run->tasks[i].attempt, STOP_USER, order);
-        watch_free(run->tasks[i].retry);
-        run->tasks[i].retry = NULL;
+        watch_free(run->tasks[i].retry_timer);
+        run->tasks[i].retry_timer = NULL;
     }
 }
 
@@ -143,7 +143,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].attempt)
             attempt_pause(run->tasks[i].attempt);
     }
-    base_lock_leave(&run->publication.turn); /* others need not wait for us */
+    base_lock_leave(&run->publication.lock); /* others need not wait for us */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].attempt)

@@ -61,8 +61,8 @@ static void keep_session(struct attempt *attempt)
     autofree char *kept = session && *session ? mem_str(session) : NULL;
     if (!kept)
         return;
-    free(task_run(attempt)->was_in);
-    task_run(attempt)->was_in = steal_ptr(kept);
+    free(task_run(attempt)->last_session);
+    task_run(attempt)->last_session = steal_ptr(kept);
 }
 
 void attempt_free(struct attempt *attempt)
@@ -85,20 +85,20 @@ void attempt_free(struct attempt *attempt)
         workspace_release(&attempt->ws);
     workspace_done(&attempt->ws);
     buf_done(&attempt->tree);
-    work_scan_close(&attempt->found);
+    work_scan_close(&attempt->scan);
     buf_done(&attempt->candidate);
     buf_done(&attempt->candidate_base);
-    buf_done(&attempt->was);
+    buf_done(&attempt->branch_before);
     clean_tree_remove(attempt);
     free(attempt->dir);
     free(attempt->cwd);
     free(attempt->excludes);
-    free(attempt->brought);
+    free(attempt->included_list);
     free(attempt->overrun);
-    free(attempt->tampered);
-    free(attempt->lost_dir);
-    free(attempt->stuck);
-    free(attempt->oversize);
+    free(attempt->tamper_error);
+    free(attempt->dir_error);
+    free(attempt->unkillable);
+    free(attempt->too_large);
     free(attempt->session);
     free(attempt->brief);
     ports_give_back(&attempt->run->ports, attempt->port);
@@ -128,7 +128,7 @@ void attempt_tell(struct attempt *attempt, const char *text)
     secrets_mask(&attempt->run->secrets, text, strlen(text), &masked);
     free(tr->feedback);
     tr->feedback = buf_steal(&masked);
-    attempt->told_why = true;
+    attempt->has_feedback = true;
 }
 
 void attempt_feedback(struct attempt *attempt, const char *what, int exit_code, const char *output)
@@ -199,11 +199,11 @@ static void on_tick(void *ctx)
     bool more = read_output(attempt);
     note_output(attempt);
     progress_tell(attempt, true);
-    if (attempt->spoke &&
+    if (attempt->spoke_at_last_tick &&
         !attempt->report
              .failed) /* a failure message would have been followed by the report of the failure */
         lane_prove(attempt->run, attempt->task);
-    attempt->spoke = attempt->report.speaks;
+    attempt->spoke_at_last_tick = attempt->report.speaks;
     if (timeout > 0 && now - attempt->agent_started >= timeout)
         attempt_stop(attempt, STOP_TIMEOUT, GUARD_STOP);
     else
@@ -251,7 +251,7 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
     enum failure failure = FAILURE_TRANSIENT;
     struct err err = {0};
     agent_errors_read(&attempt->errors);
-    if (attempt->flooded)
+    if (attempt->printed_too_much)
         output_tail_close(&attempt->tail);
     else
         output_tail_end(&attempt->tail);
@@ -290,8 +290,8 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
              agent_failed(engine, &attempt->report, exit_code, attempt->exit_signal, err_text.s, &failure,
                           &reason))
         attempt_fail(attempt, classify_failure(attempt, exit_code, failure), "%s", reason.s);
-    else if (attempt->tampered)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (attempt->tamper_error)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
     else if (is_judged_failed(attempt, &reason))
         attempt_fail(attempt, classify_failure(attempt, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
     else if (attempt->overrun && attempt->run->pf->plan.land_budget != LAND_BUDGET_WARN)
@@ -334,7 +334,7 @@ static int start_agent(struct attempt *attempt, struct err *err)
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
     struct task task = *task_of(attempt);
-    if (task_run(attempt)->falls_back)
+    if (task_run(attempt)->uses_fallback)
         task.model = task.fallback.model;
     agent_leave_out(run_engine(attempt->run, attempt->task), &task);
     if (attempt_write_prompt(attempt, prompt, err) || attempt_environment(attempt, &call.env, err) ||
@@ -380,7 +380,7 @@ struct attempt *attempt_new(struct run *run, uint32_t task, int number)
         .tree = BUF_INIT,
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
-        .was = BUF_INIT,
+        .branch_before = BUF_INIT,
     };
     attempt->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, attempt->number);
     run->tasks[task].attempt = attempt;
@@ -398,10 +398,10 @@ static void land_prepared(struct attempt *attempt)
 void attempt_start(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool lands = tr->lands;
+    bool lands = tr->land_only;
     tr->parked = false;
     if (lands)
-        sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
+        sched_set_lanes(&run->sched, task, tr->lane, tr->fallback_lane);
     lane_enter(run, task);
     struct attempt *attempt =
         attempt_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
@@ -409,16 +409,16 @@ void attempt_start(struct run *run, uint32_t task)
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
-    tr->lands = false;
+    tr->land_only = false;
     attempt->session = steal_ptr(tr->session);
     if (!attempt->session) {
-        free(steal_ptr(tr->was_in));
+        free(steal_ptr(tr->last_session));
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }
     if (attempt_dir_make(attempt, &err) || boot_note(boot, &err))
         attempt_error(attempt, &err);
-    else if (attempt->session && tr->remade)
+    else if (attempt->session && tr->remake_workspace)
         repair_make_again(attempt);
     else if (attempt->session)
         prepare_adopted(attempt);

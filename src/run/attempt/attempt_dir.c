@@ -59,8 +59,8 @@ void attempt_dir_check(struct attempt *attempt)
     struct err err = {0};
     if (!attempt->dir_id.ino || is_our_folder(attempt))
         return;
-    free(attempt->lost_dir);
-    attempt->lost_dir = mem_printf("'%s' is not the folder that we made", attempt->dir);
+    free(attempt->dir_error);
+    attempt->dir_error = mem_printf("'%s' is not the folder that we made", attempt->dir);
     if (clear_path(attempt, &err) || move_aside(attempt, &err) || attempt_dir_make(attempt, &err))
         record_error(attempt->run, attempt->task, &err);
 }

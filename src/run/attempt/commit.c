@@ -34,7 +34,7 @@ struct commit_job attempt_commit(const struct attempt *attempt, const char *inde
         .start = attempt->run->tasks[attempt->task].start,
         .index = index,
         .excludes = attempt->excludes,
-        .brought = attempt->brought,
+        .brought = attempt->included_list,
         .root = attempt->run->pf->repo.root,
         .message = message,
         .core = &attempt->run->pf->repo.core,
@@ -117,7 +117,7 @@ static void on_add_timer(void *ctx)
         change_say(&bounds, size.files, size.bytes, &text);
     if (!text.len)
         return;
-    attempt->oversize = buf_steal(&text);
+    attempt->too_large = buf_steal(&text);
     process_order(attempt, GUARD_KILL);
 }
 
@@ -139,7 +139,7 @@ static bool check_size(struct attempt *attempt, const struct commit_draft *draft
     autobuf struct buf paths = BUF_INIT, text = BUF_INIT;
     struct err err = {0};
     bool small = !change_is_over(&bounds, STAGE_FILES_MAX, STAGE_BYTES_MAX);
-    if (attempt->staged_here && small)
+    if (attempt->staged_without_git && small)
         return true;
     attempt->is_whole = true;
     if (own_work_paths(attempt, draft, commit, &paths, &err) ||
@@ -243,9 +243,9 @@ static int make_commit(struct attempt *attempt, const struct commit_job *cj,
     struct git_place at = run_place(attempt->run);
     struct commit_style style = {.keep_authors =
                                      attempt->run->pf->plan.land_author == LAND_AUTHOR_AGENT};
-    buf_cut(&attempt->was, 0);
+    buf_cut(&attempt->branch_before, 0);
     if (own_work_is_dirty(attempt, draft, &style.as_one, err) ||
-        git_resolve(&at, attempt->ws.branch, &attempt->was, err) ||
+        git_resolve(&at, attempt->ws.branch, &attempt->branch_before, err) ||
         commit_finish(cj, draft, style, ret_commit, err))
         return -1;
     *ret_as_one = style.as_one;
@@ -260,8 +260,8 @@ static void set_start(struct task_run *tr, const char *base)
 {
     if (strcmp(tr->start, base) == 0)
         return;
-    if (!tr->origin)
-        tr->origin = steal_ptr(tr->start);
+    if (!tr->first_start)
+        tr->first_start = steal_ptr(tr->start);
     free(tr->start);
     tr->start = mem_str(base);
 }
@@ -404,7 +404,7 @@ static bool fail_unmerged(struct attempt *attempt)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf list = BUF_INIT;
-    if (attempt->staged_here || task_run(attempt)->in_conflict)
+    if (attempt->staged_without_git || task_run(attempt)->in_conflict)
         return false;
     unmerged_find(&attempt->ws, strlen(attempt->run->base_commit), &paths);
     for (size_t i = 0; i < paths.n; i++)
@@ -425,8 +425,8 @@ static void on_staged(struct attempt *attempt, int exit_code)
     struct err err = {0};
     watch_free(attempt->tick);
     attempt->tick = NULL;
-    if (attempt->oversize) {
-        fail_too_large(attempt, attempt->oversize);
+    if (attempt->too_large) {
+        fail_too_large(attempt, attempt->too_large);
     } else if (process_lost_race(attempt, exit_code)) {
         attempt_stage(attempt);
     } else if (exit_code != 0) {
@@ -471,20 +471,20 @@ void attempt_stage(struct attempt *attempt)
         return;
     }
     cj.wants_index = wants_index(attempt);
-    cj.found = &attempt->found;
+    cj.found = &attempt->scan;
     cj.tracked = overlay_fill_tracked(attempt);
-    work_scan_close(&attempt->found);
-    attempt->found = (struct work_scan){0};
+    work_scan_close(&attempt->scan);
+    attempt->scan = (struct work_scan){0};
     buf_cut(&attempt->tree, 0);
     if (commit_stage(&cj, &attempt->tree, &argv, &env, &err)) {
         attempt_error(attempt, &err);
         return;
     }
-    attempt->staged_here = !argv.n;
-    attempt->is_found =
-        attempt->staged_here && attempt->found.no_attributes; /* otherwise staging returned no scan */
-    attempt->found_at = clock_mono();
-    if (attempt->staged_here)
+    attempt->staged_without_git = !argv.n;
+    attempt->scan_is_valid =
+        attempt->staged_without_git && attempt->scan.no_attributes; /* otherwise staging returned no scan */
+    attempt->scanned_at = clock_mono();
+    if (attempt->staged_without_git)
         on_staged(attempt, 0);
     else if (process_start(attempt, argv.v, env.v, NULL, log, on_staged, &err))
         attempt_error(attempt, &err);

@@ -50,10 +50,10 @@ void attempt_drop_branches(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
-    if (run->spent.n && (unsynced_settle(run->pf->repo.common, &err) ||
-                         git_delete_refs(&at, &run->spent, "anabranch: done", &err)))
+    if (run->spent_branches.n && (unsynced_settle(run->pf->repo.common, &err) ||
+                         git_delete_refs(&at, &run->spent_branches, "anabranch: done", &err)))
         record_error(run, -1, &err);
-    strv_done(&run->spent);
+    strv_done(&run->spent_branches);
 }
 
 /* Removes the workspace. attempt_drop_branches() deletes its branch, whose commits are safe
@@ -72,7 +72,7 @@ static void retire_workspace(struct attempt *attempt)
         record(attempt->run, EV_WORKSPACE_REMOVED, attempt->task, NULL);
     task_run(attempt)->status.workspace = NULL;
     if (git_resolve(&at, attempt->ws.branch, &where, &err) == 0)
-        strv_pushl(&attempt->run->spent, attempt->ws.branch, where.s, NULL);
+        strv_pushl(&attempt->run->spent_branches, attempt->ws.branch, where.s, NULL);
     task_run(attempt)->status.branch = NULL;
 }
 
@@ -106,18 +106,18 @@ static struct node *failure_data(struct arena *a, struct attempt *attempt)
     node_put_string(a, data, "reason", tr->reason);
     node_put_string(a, data, "output", output.len ? output.s : NULL);
     node_put_string(a, data, "log", attempt->dir);
-    node_put_string(a, data, "unverified", attempt->unverified ? tr->commit : NULL);
+    node_put_string(a, data, "unverified", attempt->verification_broken ? tr->commit : NULL);
     return data;
 }
 
 static void add_limit(struct arena *a, struct attempt *attempt, struct node *data)
 {
     autobuf struct buf reset = BUF_INIT;
-    timestamp_format(&reset, attempt->reset);
+    timestamp_format(&reset, attempt->limit_resets_at);
     node_put_string(a, data, "engine", run_engine_name(attempt->run, attempt->task));
     node_put_int(a, data, "lane", lane_index(attempt->run, attempt->task));
     node_put_int(a, data, "delay_ms", attempt->retry_delay);
-    node_put_string(a, data, "reset", attempt->reset ? reset.s : NULL);
+    node_put_string(a, data, "reset", attempt->limit_resets_at ? reset.s : NULL);
     node_put_string(a, data, "session", attempt->keeps ? park_session(attempt) : NULL);
 }
 
@@ -127,7 +127,7 @@ static void write_feedback(struct attempt *attempt)
     const char *text = task_run(attempt)->feedback;
     autofree char *path = attempt_file(attempt, "feedback");
     struct err err = {0};
-    if (attempt->told_why && file_replace_private(path, text, strlen(text), &err))
+    if (attempt->has_feedback && file_replace_private(path, text, strlen(text), &err))
         record_error(attempt->run, attempt->task, &err);
 }
 
@@ -138,7 +138,7 @@ static void retry_in_session(struct attempt *attempt, struct arena *a, struct no
     node_put_int(a, data, "delay_ms", 0);
     node_put_string(a, data, "session", park_session(attempt));
     node_put_string(a, data, "tree", repair_words[tr->repair]);
-    node_put_string(a, data, "origin", tr->origin);
+    node_put_string(a, data, "origin", tr->first_start);
     task_run(attempt)->status.state = TASK_WAITING;
     record_step(attempt->run, EV_TASK_RETRIED, attempt->task, data);
     repair_wait(attempt);
@@ -160,7 +160,7 @@ static void finish_failure(struct attempt *attempt)
         task_run(attempt)->status.state = TASK_WAITING;
         record_step(run, EV_TASK_PARKED, task, data);
         park_wait(attempt);
-    } else if (delay >= 0 && attempt->mends) {
+    } else if (delay >= 0 && attempt->repairs) {
         retry_in_session(attempt, &a, data);
     } else if (delay >= 0) {
         node_put_int(&a, data, "delay_ms", delay);
@@ -226,11 +226,11 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
     struct run *run = attempt->run;
     bool ends = run->stopping || run->failed || attempt->stopped == STOP_USER;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? wait_or_fall_back(attempt) : -1;
-    bool untouched = !attempt->prepared && !attempt->ready; /* only we have written to the workspace */
+    bool untouched = !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
     bool saved = attempt->keeps || !attempt->has_workspace || untouched || attempt_salvage(attempt);
     /* A retry needs the place of the workspace. If we cannot salvage that, a resume has to retry.
      */
-    attempt->retry_delay = ends || !saved || attempt->unverified ? -1
+    attempt->retry_delay = ends || !saved || attempt->verification_broken ? -1
                        : wait >= 0                       ? wait
                                                          : retry_delay(run, attempt->task, failure);
     if (attempt->retry_delay >= 0 && wait < 0)

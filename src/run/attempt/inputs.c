@@ -68,7 +68,7 @@ int attempt_environment(struct attempt *attempt, struct strv *env, struct err *e
     env_set(env, "TMPDIR", "%s/tmp", attempt->dir);
     /* If a workspace loses its .git, git must not take it for a part of the user's checkout. */
     if (run->base)
-        env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
+        env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work_dir, run->id,
                 getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
     if (attempt->port)
         env_set(env, "ANABRANCH_PORT", "%d", attempt->port);
@@ -99,7 +99,7 @@ int attempt_write_prompt(struct attempt *attempt, const char *path, struct err *
     const struct run *run = attempt->run;
     const struct task *t = &run->pf->plan.tasks[attempt->task];
     autobuf struct buf text = BUF_INIT;
-    if (attempt->session && !attempt->mending)
+    if (attempt->session && !attempt->repair)
         buf_addstr(&text, resumed_text);
     else if (!attempt->session && (plan_file_prompt(run->pf, t, &text, err) ||
                                findings_tell(run, attempt->task, &text, err)))
@@ -107,7 +107,7 @@ int attempt_write_prompt(struct attempt *attempt, const char *path, struct err *
     const char *told = attempt->brief ? attempt->brief : run->tasks[attempt->task].feedback;
     if (told)
         buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", told);
-    if (attempt->mending == REPAIR_MERGED)
+    if (attempt->repair == REPAIR_MERGED)
         buf_addstr(&text, merged_text);
     if (unlink(path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", path);

@@ -106,7 +106,7 @@ static int open_copy(struct attempt *attempt, size_t i, struct err *err)
 {
     static const char *const names[COPIES] = {"out", "err"};
     struct log_copy *c = &attempt->copies->v[i];
-    bool again = task_run(attempt)->logged;
+    bool again = task_run(attempt)->has_log_copies;
     autofree char *from = attempt_file(attempt, names[i]), *to = copy_path(attempt, i);
     const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
     if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &c->from, err) ||
@@ -136,7 +136,7 @@ void logs_begin(struct attempt *attempt)
         if (open_copy(attempt, i, &err))
             stop_copying(attempt, &err);
     }
-    run->tasks[attempt->task].logged = true;
+    run->tasks[attempt->task].has_log_copies = true;
 }
 
 void logs_more(struct attempt *attempt)

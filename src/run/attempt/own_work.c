@@ -191,7 +191,7 @@ int own_work_reverts(const struct attempt *attempt, const struct commit_draft *d
                      struct err *err)
 {
     const struct task_run *tr = &attempt->run->tasks[attempt->task];
-    const char *origin = tr->origin ? tr->origin : tr->start;
+    const char *origin = tr->first_start ? tr->first_start : tr->start;
     const struct own_history *own = &draft->own;
     for (size_t i = 0; i < own->bases.n; i++) {
         autobuf struct buf start = BUF_INIT;
@@ -306,7 +306,7 @@ static int inspect_commits(struct inspection *in, const struct commit_draft *dra
 {
     struct git_place at = run_place(in->attempt->run);
     const struct own_history *own = &draft->own;
-    if (included_open(&in->brought, in->attempt->brought, in->attempt->run->pf->repo.root, err) ||
+    if (included_open(&in->brought, in->attempt->included_list, in->attempt->run->pf->repo.root, err) ||
         tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, collect_result, in, err))
         return -1;
     for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {

@@ -31,10 +31,10 @@ int plan_command_start(struct attempt *attempt, const struct plan_command *cmd, 
     autofree char *out = mem_printf("%s/%s.out", attempt->dir, name);
     autofree char *errlog = mem_printf("%s/%s.err", attempt->dir, name);
     own_cleanup(agent_call_done) struct agent_call call = {0};
-    autofree char *cwd = attempt->clean ? clean_tree_cwd(attempt) : mem_str(attempt->cwd);
+    autofree char *cwd = attempt->clean_tree ? clean_tree_cwd(attempt) : mem_str(attempt->cwd);
     if (attempt_environment(attempt, &call.env, err) || attempt_command(cmd, cwd, &call))
         return -1;
-    if (attempt->clean)
+    if (attempt->clean_tree)
         clean_tree_environment(attempt, &call.env);
     if (process_start_guarded(attempt, &call, NULL, out, errlog, next, err))
         return -1;

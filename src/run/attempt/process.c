@@ -99,11 +99,11 @@ static void watch_process(struct attempt *attempt, pid_t pid, child_fn *fn,
                           void (*next)(struct attempt *, int))
 {
     attempt->next = next;
-    attempt->is_found = false;
+    attempt->scan_is_valid = false;
     attempt->guard_lost = false;
-    *attempt->limit = '\0';
-    free(attempt->stuck);
-    attempt->stuck = NULL;
+    *attempt->exceeded_limit = '\0';
+    free(attempt->unkillable);
+    attempt->unkillable = NULL;
     attempt->process.pid = pid;
     attempt->process.watch = loop_child(attempt->run->loop, pid, fn, attempt);
 }
@@ -203,9 +203,9 @@ static void load_status(struct attempt *attempt, const struct node *status)
     const struct node *swept = node_get(status, "swept");
     attempt->exit_signal = (int)node_new_int(status, "signal", 0);
     attempt->exit_code = (int)node_new_int(status, "exit", 128 + attempt->exit_signal);
-    (void)snprintf(attempt->limit, sizeof(attempt->limit), "%s", node_new_string(status, "limit", ""));
+    (void)snprintf(attempt->exceeded_limit, sizeof(attempt->exceeded_limit), "%s", node_new_string(status, "limit", ""));
     const char *stuck = node_new_string(status, "stuck", NULL);
-    attempt->stuck = stuck ? mem_str(stuck) : NULL;
+    attempt->unkillable = stuck ? mem_str(stuck) : NULL;
     if (swept)
         record_swept(attempt, swept, node_new_int(status, "left", (int64_t)swept->n));
 }
@@ -266,13 +266,13 @@ bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure
                         struct buf *ret_reason)
 {
     struct task_limits limits = output_limits_of(attempt);
-    if (attempt->lost_dir)
-        buf_addstr(ret_reason, attempt->lost_dir);
-    if (attempt->lost_dir || (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
+    if (attempt->dir_error)
+        buf_addstr(ret_reason, attempt->dir_error);
+    if (attempt->dir_error || (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
         *ret_failure = FAILURE_SCOPE;
         return true;
     }
-    if (attempt->flooded) {
+    if (attempt->printed_too_much) {
         *ret_failure = FAILURE_INTERNAL;
         buf_addstr(ret_reason, "printed more than limits.output (");
         text_format_bytes(ret_reason, limits.output);
@@ -283,19 +283,19 @@ bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure
             buf_addf(ret_reason, "signal %d killed its guard", attempt->exit_signal);
         else
             buf_addstr(ret_reason, "its guard ended without a result");
-    } else if (attempt->stuck) {
+    } else if (attempt->unkillable) {
         *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "left a process that cannot be killed: %s", attempt->stuck);
-    } else if (*attempt->limit) {
+        buf_addf(ret_reason, "left a process that cannot be killed: %s", attempt->unkillable);
+    } else if (*attempt->exceeded_limit) {
         *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "used more than limits.%s (", attempt->limit);
-        if (strcmp(attempt->limit, "memory") == 0)
+        buf_addf(ret_reason, "used more than limits.%s (", attempt->exceeded_limit);
+        if (strcmp(attempt->exceeded_limit, "memory") == 0)
             text_format_bytes(ret_reason, limits.memory);
         else
             text_format_count(ret_reason, limits.processes);
         buf_addch(ret_reason, ')');
     }
-    return attempt->flooded || attempt->guard_lost || attempt->stuck || *attempt->limit;
+    return attempt->printed_too_much || attempt->guard_lost || attempt->unkillable || *attempt->exceeded_limit;
 }
 
 /* Adds a mark to the environment that no other guard of this run has. */

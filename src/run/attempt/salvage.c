@@ -79,7 +79,7 @@ static void record_salvage_failure(struct attempt *attempt, const struct err *er
  * add` there is none. */
 static bool has_nested(const struct attempt *attempt)
 {
-    if (attempt->staged_here)
+    if (attempt->staged_without_git)
         return false;
     autofree char *path = attempt_file(attempt, "prepare.log");
     autobuf struct buf log = BUF_INIT;
@@ -120,7 +120,7 @@ enum { FRESH_MS = 1000 }; /* a process may have written there since */
 
 bool attempt_has_scan(const struct attempt *attempt)
 {
-    return attempt->is_found && clock_mono() - attempt->found_at < FRESH_MS;
+    return attempt->scan_is_valid && clock_mono() - attempt->scanned_at < FRESH_MS;
 }
 
 /* Reuses the last scan if we have started nothing in the work tree since. Otherwise keeps the new
@@ -129,23 +129,23 @@ static void use_scan(struct attempt *attempt, struct commit_job *commit)
 {
     commit->tracked = overlay_fill_tracked(attempt);
     if (attempt_has_scan(attempt)) {
-        commit->scan = &attempt->found;
+        commit->scan = &attempt->scan;
         return;
     }
-    work_scan_close(&attempt->found);
-    attempt->found = (struct work_scan){0};
-    attempt->is_found = false;
-    commit->found = &attempt->found;
+    work_scan_close(&attempt->scan);
+    attempt->scan = (struct work_scan){0};
+    attempt->scan_is_valid = false;
+    commit->found = &attempt->scan;
 }
 
 /* Keeps the scan for the pool, which expects differences from the task's start. In a merged tree
  * the scan shows something else. */
 static void keep_scan(struct attempt *attempt)
 {
-    if (comparison_base(attempt) != task_run(attempt)->start || attempt->is_found || !attempt->found.no_attributes)
+    if (comparison_base(attempt) != task_run(attempt)->start || attempt->scan_is_valid || !attempt->scan.no_attributes)
         return;
-    attempt->is_found = true;
-    attempt->found_at = clock_mono();
+    attempt->scan_is_valid = true;
+    attempt->scanned_at = clock_mono();
 }
 
 static bool salvage_work(struct attempt *attempt, bool all, const char *start, const char *why)
@@ -161,7 +161,7 @@ static bool salvage_work(struct attempt *attempt, bool all, const char *start, c
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
                              .no_files = !workspace_is_there(&attempt->ws),
-                             .plain = attempt->staged_here && attempt->tree.len};
+                             .plain = attempt->staged_without_git && attempt->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     struct change_limits change = output_limits_of(attempt).change;
@@ -213,7 +213,7 @@ bool attempt_salvage(struct attempt *attempt)
 {
     const struct task_status *s = &task_run(attempt)->status;
     if (attempt->has_workspace &&
-        attempt->ready) /* made again from a commit, to land it or from salvaged work */
+        attempt->after_prepare) /* made again from a commit, to land it or from salvaged work */
         return attempt->session || attempt_salvage_commit(attempt, task_run(attempt)->commit);
     if (!attempt->has_workspace || !attempt->agent_started) /* no agent has worked in it */
         return true;

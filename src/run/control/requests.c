@@ -71,9 +71,9 @@ static const char *task_id(const struct request *r, uint32_t task)
 static void stop_waiting_task(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool keeps = tr->session && run->base && !tr->remade; /* otherwise there is no workspace yet */
-    watch_free(tr->retry);
-    tr->retry = NULL;
+    bool keeps = tr->session && run->base && !tr->remake_workspace; /* otherwise there is no workspace yet */
+    watch_free(tr->retry_timer);
+    tr->retry_timer = NULL;
     tr->parked = false;
     struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
     attempt->stopped = STOP_USER;
@@ -84,7 +84,7 @@ static void stop_waiting_task(struct run *run, uint32_t task)
     }
     attempt->session = steal_ptr(tr->session);
     tr->repair = REPAIR_NONE;
-    tr->remade = false;
+    tr->remake_workspace = false;
     attempt_fail_stopped(attempt);
 }
 
@@ -265,8 +265,8 @@ static const struct {
 static int carry_out(struct request *r)
 {
     const char *verb = node_new_string(r->request, "verb", "");
-    if (r->run->stopping || r->run->failed || r->run->home) {
-        if (r->run->home || strcmp(verb, "stop") != 0 || !node_get(r->request, "all"))
+    if (r->run->stopping || r->run->failed || r->run->loop_stopped) {
+        if (r->run->loop_stopped || strcmp(verb, "stop") != 0 || !node_get(r->request, "all"))
             return refuse(r, "run %s is about to end", r->run->id);
     }
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -282,7 +282,7 @@ struct node *control_act(struct run *run, const struct node *request, struct are
     struct node *answer = node_new_map(a);
     node_put_bool(a, answer, "ok", carry_out(&r) == 0);
     node_put_string(a, answer, "text", r.text.s);
-    if (run->home)
+    if (run->loop_stopped)
         node_put_bool(a, answer, "ends", true);
     buf_done(&r.text);
     return answer;

@@ -139,7 +139,7 @@ static int64_t find_task(const struct run *run, const struct peer *peer)
 static void record_once(struct run *run, int64_t task)
 {
     struct err err = {0};
-    bool *told = task < 0 ? &run->steered_from_afar : &run->tasks[task].steered;
+    bool *told = task < 0 ? &run->foreign_steering_recorded : &run->tasks[task].steering_recorded;
     if (*told)
         return;
     *told = true;

@@ -78,9 +78,9 @@ static int write_mark(struct run *run, struct err *err)
     autofree char *path = mark_path(run);
     struct publication *p = &run->publication;
     struct err why = {0};
-    p->marked = file_create(path, p->seen.s, p->seen.len, &why) == 0 ||
+    p->fast_forward_marked = file_create(path, p->base_seen.s, p->base_seen.len, &why) == 0 ||
                 (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
-    return p->marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
+    return p->fast_forward_marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
 bool checkout_move_may_have_begun(const struct run *run)
@@ -99,9 +99,9 @@ static void remove_mark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
     bool begun = checkout_move_may_have_begun(run) && !checkout_move_lock(run);
-    if (moved || (run->publication.marked && !begun))
+    if (moved || (run->publication.fast_forward_marked && !begun))
         (void)unlink(path);
-    if (moved || (run->publication.noted && !begun))
+    if (moved || (run->publication.fast_forward_noted && !begun))
         checkout_note_forget(&run->pf->repo);
 }
 
@@ -116,12 +116,12 @@ bool checkout_move_mend(struct run *run)
     struct publication *p = &run->publication;
     struct err err = {0};
     bool repaired = false;
-    if (p->adopted || !run->refusal || checkout_move_lock(run) ||
+    if (p->checkout_repaired || !run->refusal || checkout_move_lock(run) ||
         !checkout_move_is_here(&run->pf->repo, run->base_ref))
         return false;
-    p->adopted = true;
+    p->checkout_repaired = true;
     autofree char *mark = mark_path(run);
-    if (checkout_repair(&run->pf->repo, NULL, run->dir, p->seen.s, p->target,
+    if (checkout_repair(&run->pf->repo, NULL, run->dir, p->base_seen.s, p->target,
                         access(mark, F_OK) == 0, &repaired, &err))
         record_error(run, -1, &err);
     return repaired;
@@ -137,7 +137,7 @@ void checkout_move_keep(struct run *run, const char *now)
     int rc = 0;
     for (int i = 0;
          run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref) && i < TRIES; i++) {
-        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.seen.s, now, false,
+        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.base_seen.s, now, false,
                              &repaired, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
@@ -152,7 +152,7 @@ static int keep_commits_since_mark(const struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     autobuf struct buf marked = BUF_INIT;
-    const char *now = run->publication.seen.s;
+    const char *now = run->publication.base_seen.s;
     bool repaired;
     if (file_read(path, ID_MAX, &marked, NULL) || !marked.len || strcmp(marked.s, now) == 0)
         return 0;
@@ -205,24 +205,24 @@ static void finish_move(struct run *run, int status)
     struct publication *p = &run->publication;
     autofree char *path = log_path(run);
     autobuf struct buf output = BUF_INIT;
-    p->killed = WIFSIGNALED(status);
-    if (p->killed && !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
+    p->git_killed = WIFSIGNALED(status);
+    if (p->git_killed && !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
     free(run->refusal);
     run->refusal = NULL;
     if (status != 0 && file_read(path, LOG_MAX, &output, NULL) == 0 && output.len)
         run->refusal = buf_steal(&output);
-    if (p->killed)
-        base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
+    if (p->git_killed)
+        base_lock_clear(&p->lock, &run->pf->repo, run->base_ref);
     else
-        base_lock_unmark(&p->turn, status == 0);
+        base_lock_unmark(&p->lock, status == 0);
     remove_mark(run, status == 0);
     if (status != 0 && p->given_up) {
         free(run->refusal);
         run->refusal = describe_give_up(run);
     }
-    p->forwarded(run, status == 0);
+    p->after_move(run, status == 0);
 }
 
 /* Gits of others mostly end after a few milliseconds. Those that wait for an editor, or serve
@@ -231,7 +231,7 @@ void checkout_move_await_quiet(struct run *run)
 {
     enum { FIRST_MS = 1000, LATER_MS = 50 };
     struct publication *p = &run->publication;
-    p->quiet_until = clock_mono() + time_limit(p->others_stay ? LATER_MS : FIRST_MS);
+    p->git_wait_until = clock_mono() + time_limit(p->git_outlasted_wait ? LATER_MS : FIRST_MS);
 }
 
 bool checkout_move_is_quiet(struct run *run)
@@ -239,8 +239,8 @@ bool checkout_move_is_quiet(struct run *run)
     struct publication *p = &run->publication;
     if (!p->checkout.lock || checkout_lock_is_quiet(&p->checkout))
         return true;
-    p->others_stay = p->others_stay || clock_mono() >= p->quiet_until;
-    return clock_mono() >= p->quiet_until;
+    p->git_outlasted_wait = p->git_outlasted_wait || clock_mono() >= p->git_wait_until;
+    return clock_mono() >= p->git_wait_until;
 }
 
 /* Branch and index have moved. We keep the lock until gits that read the old state have ended,
@@ -263,7 +263,7 @@ static int install_move(struct run *run, bool *ret_moved, struct err *err)
     const struct checkout_lock *l = &run->publication.checkout;
     struct git_place at = {.git_dir = l->git_dir, .common = run->pf->repo.common};
     return checkout_lock_install(l, err) ||
-                   git_move_ref(&at, run->base_ref, run->publication.seen.s,
+                   git_move_ref(&at, run->base_ref, run->publication.base_seen.s,
                                 run->publication.target, "anabranch: land", ret_moved, err)
                ? -1
                : 0;
@@ -332,7 +332,7 @@ static void refuse_by_lock(struct run *run, const char *git_dir)
 void checkout_move_unlock_checkout(struct run *run)
 {
     checkout_lock_release(&run->publication.checkout);
-    base_lock_unmark(&run->publication.turn, false);
+    base_lock_unmark(&run->publication.lock, false);
 }
 
 char *checkout_move_aside(const struct git_repo *repo)
@@ -365,7 +365,7 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
     bool taken;
     if (keep_commits_since_mark(run, &why))
         record_error(run, -1, &why);
-    if (!git_dir || base_lock_mark(&p->turn, err) ||
+    if (!git_dir || base_lock_mark(&p->lock, err) ||
         checkout_lock_take(&p->checkout, git_dir, path, aside, &taken, err))
         return -1;
     *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
@@ -394,16 +394,16 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
     struct err none = {0};
     checkout_move_command(path, p->checkout.git_dir, p->target, &argv);
     git_environment(&env);
-    if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->seen.s, &env, err))
+    if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->base_seen.s, &env, err))
         return -1;
     sp.argv = argv.v;
     sp.env = env.v;
     /* On a full disk we cannot write the note; the mark is enough. */
-    (void)checkout_note_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
+    (void)checkout_note_note(&run->pf->repo, run->base_ref, p->base_seen.s, p->target, path, &p->fast_forward_noted,
                              &none);
-    if (write_mark(run, err) || base_lock_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
+    if (write_mark(run, err) || base_lock_mark(&p->lock, err) || spawn_start(&sp, &pid, err))
         return -1;
-    p->forwarded = forwarded;
+    p->after_move = forwarded;
     p->git = pid;
     p->child = loop_child(run->loop, pid, on_git_exit, run);
     p->stuck = stuck_watch_new(run->loop, pid, log);

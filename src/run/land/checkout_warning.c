@@ -24,7 +24,7 @@ static int list_dirty(const struct run *run, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = run->pf->repo.git_dir, .work_tree = run->pf->repo.root};
     autobuf struct buf status = BUF_INIT;
-    if (!run->shared->checkout.changed.n)
+    if (!run->repo_watch->checkout.changed.n)
         return git_call(&at, out, err, "diff-index", "--cached", "--name-only", "-z",
                         "--no-renames", "--ignore-submodules=all", "HEAD", NULL);
     if (git_call(&at, &status, err, "-C", at.work_tree, "status", "--porcelain", "-z",
@@ -72,7 +72,7 @@ void checkout_warning(struct run *run)
         (void)err_set(&why, ERR_ENV, "nothing can land on %s yet: %.*s", run->base,
                       (int)strcspn(run->refusal, "\n"), run->refusal);
         record_error(run, -1, &why);
-    } else if (run->shared->has_checkout && checkout_move_is_here(&run->pf->repo, run->base_ref)) {
+    } else if (run->repo_watch->has_checkout && checkout_move_is_here(&run->pf->repo, run->base_ref)) {
         if (list_dirty(run, &paths, &err))
             record_error(run, -1, &err);
         else

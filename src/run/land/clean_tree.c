@@ -55,12 +55,12 @@ static int make_repository(const struct attempt *attempt, struct err *err)
     autofree char *head = mem_printf("%s\n", attempt->candidate.s);
     autofree char *objects = mem_printf("%s/objects\n", attempt->run->pf->repo.common);
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
-        if (make_folder(attempt->clean, folders[i], err))
+        if (make_folder(attempt->clean_tree, folders[i], err))
             return -1;
     }
-    return write_text(attempt->clean, "tree/.git/HEAD", head, err) ||
-                   write_text(attempt->clean, "tree/.git/objects/info/alternates", objects, err) ||
-                   write_text(attempt->clean, "tree/.git/config",
+    return write_text(attempt->clean_tree, "tree/.git/HEAD", head, err) ||
+                   write_text(attempt->clean_tree, "tree/.git/objects/info/alternates", objects, err) ||
+                   write_text(attempt->clean_tree, "tree/.git/config",
                               sha256 ? "[core]\n\trepositoryFormatVersion = 1\n"
                                        "[extensions]\n\tobjectFormat = sha256\n"
                                      : "[core]\n\trepositoryFormatVersion = 0\n",
@@ -72,7 +72,7 @@ static int make_repository(const struct attempt *attempt, struct err *err)
 /* Uses the project's settings and filters, but fills the whole tree. */
 static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
-    autofree char *tree = mem_printf("%s/tree", attempt->clean);
+    autofree char *tree = mem_printf("%s/tree", attempt->clean_tree);
     autofree char *index = mem_printf("%s/.git/index", tree);
     autofree char *log = attempt_file(attempt, "prepare.log");
     struct git_place at = {.git_dir = attempt->run->pf->repo.common, .work_tree = tree, .index = index};
@@ -85,14 +85,14 @@ static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, in
 
 int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
-    attempt->clean = make_tree_folder(attempt, err);
-    return !attempt->clean || make_repository(attempt, err) || start_fill(attempt, next, err) ? -1 : 0;
+    attempt->clean_tree = make_tree_folder(attempt, err);
+    return !attempt->clean_tree || make_repository(attempt, err) || start_fill(attempt, next, err) ? -1 : 0;
 }
 
 char *clean_tree_cwd(const struct attempt *attempt)
 {
     const char *prefix = attempt->run->pf->repo.prefix;
-    return mem_printf("%s/tree%s%s", attempt->clean, *prefix ? "/" : "", prefix);
+    return mem_printf("%s/tree%s%s", attempt->clean_tree, *prefix ? "/" : "", prefix);
 }
 
 void clean_tree_environment(const struct attempt *attempt, struct strv *env)
@@ -101,16 +101,16 @@ void clean_tree_environment(const struct attempt *attempt, struct strv *env)
                                             "XDG_STATE_HOME"};
     static const char *const below[] = {".config", ".cache", ".local/share", ".local/state"};
     autofree char *cwd = clean_tree_cwd(attempt);
-    env_set(env, "HOME", "%s/home", attempt->clean);
-    env_set(env, "TMPDIR", "%s/tmp", attempt->clean);
+    env_set(env, "HOME", "%s/home", attempt->clean_tree);
+    env_set(env, "TMPDIR", "%s/tmp", attempt->clean_tree);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
     for (size_t i = 0; i < ARRAY_LEN(variables); i++)
-        env_set(env, variables[i], "%s/home/%s", attempt->clean, below[i]);
+        env_set(env, variables[i], "%s/home/%s", attempt->clean_tree, below[i]);
 }
 
 void clean_tree_remove(struct attempt *attempt)
 {
-    autofree char *top = steal_ptr(attempt->clean);
+    autofree char *top = steal_ptr(attempt->clean_tree);
     autostrv struct strv paths = {0};
     struct err err = {0};
     if (!top)

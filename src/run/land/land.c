@@ -166,7 +166,7 @@ static void fail_unstartable_verification(struct attempt *attempt, int exit_code
 {
     autobuf struct buf output = BUF_INIT;
     attempt_read_tail(attempt, "verify.err", &output);
-    attempt->unverified = true;
+    attempt->verification_broken = true;
     attempt_fail(attempt, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
                  get_last_line(&output));
 }
@@ -250,8 +250,8 @@ static void on_verified(struct attempt *attempt, int exit_code)
         fail_timed_out_verification(attempt);
     else if (process_was_broken(attempt, &failure, &reason))
         attempt_fail(attempt, failure, "verification: %s", reason.s);
-    else if (attempt->tampered)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (attempt->tamper_error)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
     else if (!attempt->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
         fail_unstartable_verification(attempt, exit_code);
     else if (exit_code != 0)
@@ -324,7 +324,7 @@ static void land_candidate(struct attempt *attempt)
     free(run->tip);
     run->tip = mem_str(attempt->candidate.s);
     attempt->at_tip = true;
-    vec_push(&run->landed_now, attempt);
+    vec_push(&run->unpublished, attempt);
 }
 
 /* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
@@ -348,14 +348,14 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
     if (strcmp(run->tip, from) == 0)
         return;
     if (move_tip(run, from, &err) == 0) {
-        for (size_t i = first; i < run->landed_now.n; i++)
-            attempt_leave(run->landed_now.v[i]);
+        for (size_t i = first; i < run->unpublished.n; i++)
+            attempt_leave(run->unpublished.v[i]);
         return;
     }
     free(run->tip);
     run->tip = mem_str(from);
-    while (run->landed_now.n > first) {
-        struct attempt *attempt = run->landed_now.v[--run->landed_now.n];
+    while (run->unpublished.n > first) {
+        struct attempt *attempt = run->unpublished.v[--run->unpublished.n];
         set_landed(task_run(attempt), NULL);
         attempt->at_tip = false;
         attempt_error(attempt, &err);
@@ -417,10 +417,10 @@ static bool may_land(struct run *run, uint32_t task)
 {
     if (run->stopping || run_is_draining(run)) /* earlier tasks may never start */
         return true;
-    while (run->order_done < run->ordered && has_settled_place(run, run->by_order[run->order_done]))
-        run->order_done++;
-    return run->tasks[task].order == INT64_MAX || run->order_done == run->ordered ||
-           run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
+    while (run->order_settled < run->order_count && has_settled_place(run, run->by_order[run->order_settled]))
+        run->order_settled++;
+    return run->tasks[task].order == INT64_MAX || run->order_settled == run->order_count ||
+           run->tasks[task].order <= run->tasks[run->by_order[run->order_settled]].order;
 }
 
 /* If the base could not follow yet, the event names the run's own ref, which has the commit. */
@@ -474,7 +474,7 @@ static void on_published(struct run *run)
     delay_publication(run, clock_mono() - run->publishing_since);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
-        land_tell(run, run->publishing.v[i]->task, run->publication.moved);
+        land_tell(run, run->publishing.v[i]->task, run->publication.base_moved);
     record_end_of_group(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         attempt_landed(run->publishing.v[i]);
@@ -490,19 +490,19 @@ static bool is_awaited(const struct run *run)
     const struct graph *g = &run->pf->graph;
     if (run->stopping)
         return true;
-    for (size_t i = 0; i < run->landed_now.n; i++) {
-        uint32_t task = run->landed_now.v[i]->task;
+    for (size_t i = 0; i < run->unpublished.n; i++) {
+        uint32_t task = run->unpublished.v[i]->task;
         if (g->dependents_at[task] != g->dependents_at[task + 1])
             return true;
     }
-    return run->landed_now.n + run->publishing.n == run->attempts;
+    return run->unpublished.n + run->publishing.n == run->attempts;
 }
 
 static void on_pause_end(void *ctx)
 {
     struct run *run = ctx;
-    watch_free(run->time_limit);
-    run->time_limit = NULL;
+    watch_free(run->publish_timer);
+    run->publish_timer = NULL;
     land_publish(run);
 }
 
@@ -510,21 +510,21 @@ static void on_pause_end(void *ctx)
  * landed. */
 void land_publish(struct run *run)
 {
-    if (!run->landed_now.n || run->publication.busy)
+    if (!run->unpublished.n || run->publication.busy)
         return;
     delay_first_publication(run);
     int64_t wait = run->next_publication - clock_mono();
     if (wait > 0 && !is_awaited(run)) {
-        if (!run->time_limit)
-            run->time_limit = loop_timer(run->loop, wait, on_pause_end, run);
+        if (!run->publish_timer)
+            run->publish_timer = loop_timer(run->loop, wait, on_pause_end, run);
         return;
     }
     run->publishing_since = clock_mono();
-    for (size_t i = 0; i < run->landed_now.n; i++)
-        vec_push(&run->publishing, run->landed_now.v[i]);
-    run->landed_now.n = 0;
+    for (size_t i = 0; i < run->unpublished.n; i++)
+        vec_push(&run->publishing, run->unpublished.v[i]);
+    run->unpublished.n = 0;
     if (run->pf->plan.land_at == LAND_AT_END) {
-        run->publication.moved = false;
+        run->publication.base_moved = false;
         on_published(run);
     } else {
         publish(run, on_published);
@@ -580,7 +580,7 @@ void land_turn(struct run *run)
         fail_waiting(run);
         return;
     }
-    size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
+    size_t waiting = run->landing.n, kept = 0, first = run->unpublished.n;
     autofree char *tip = mem_str(run->tip);
     struct attempt **attempts = take_waiting_in_order(run, waiting);
     for (size_t i = 0; i < waiting; i++) {

@@ -44,7 +44,7 @@ static void set_published(struct run *run, const char *commit)
 static void set_moved(struct run *run, const char *commit)
 {
     set_published(run, commit);
-    run->publication.moved = true;
+    run->publication.base_moved = true;
 }
 
 int run_move_tip(struct run *run, const char *to, const char *why, struct err *err)
@@ -165,7 +165,7 @@ static int merge_base_and_tip(struct run *run, const char *theirs, bool extended
 static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct buf *now = &run->publication.seen;
+    struct buf *now = &run->publication.base_seen;
     enum base_position position;
     *ret_has = false;
     buf_cut(now, 0);
@@ -186,7 +186,7 @@ static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct 
 
 int publish_follow(struct run *run, struct err *err)
 {
-    struct buf *now = &run->publication.seen;
+    struct buf *now = &run->publication.base_seen;
     autobuf struct buf tip = BUF_INIT;
     bool has;
     if (find_tip(run, &tip, &has, err))
@@ -213,9 +213,9 @@ static void finish_when_quiet(void *ctx)
         return;
     }
     checkout_lock_release(&p->checkout);
-    base_lock_done(&p->turn);
+    base_lock_done(&p->lock);
     p->busy = false;
-    p->then(run);
+    p->after(run);
 }
 
 static void fail_publication(struct run *run, const struct err *err)
@@ -231,9 +231,9 @@ static void report_waiting(struct run *run, const char *holder, const char *mess
     struct err why = {0};
     (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", holder, (int)strcspn(message, "\n"),
                   message);
-    if (!p->told)
+    if (!p->wait_recorded)
         record_error(run, -1, &why);
-    p->told = true;
+    p->wait_recorded = true;
 }
 
 static void move_later(struct run *run, int64_t ms)
@@ -267,7 +267,7 @@ static void wait_for_user(struct run *run)
         return;
     }
     report_waiting(run, "the user: ", run->refusal);
-    base_lock_leave(&p->turn);
+    base_lock_leave(&p->lock);
     watch_free(p->wait);
     p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_base_lock, run);
 }
@@ -288,11 +288,11 @@ static void retry_or_finish(struct run *run)
     struct err none = {0};
     checkout_lock_release(&p->checkout);
     (void)git_resolve(&at, run->base_ref, &now, &none);
-    if (now.len && strcmp(now.s, p->seen.s) != 0 && checkout_move_may_have_begun(run))
+    if (now.len && strcmp(now.s, p->base_seen.s) != 0 && checkout_move_may_have_begun(run))
         checkout_move_keep(run, now.s);
     if (p->given_up)
         finish_when_quiet(run);
-    else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
+    else if ((p->git_killed || strcmp(now.s, p->base_seen.s) != 0) && may_try_again(run))
         move_later(run, 0);
     else if (checkout_move_mend(run))
         move_base(run);
@@ -321,7 +321,7 @@ static int try_move_ref(struct run *run, bool *ret_moved, struct err *err)
     if (*ret_moved)
         return 0;
     if (git_batch_was_killed(run->batch))
-        base_lock_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+        base_lock_clear(&run->publication.lock, &run->pf->repo, run->base_ref);
     return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
 }
 
@@ -343,9 +343,9 @@ static int move_ref(struct run *run, struct err *err)
 {
     bool moved;
     if (check_fast_forward(run, run->publication.target, err) ||
-        base_lock_mark(&run->publication.turn, err) || try_move_ref(run, &moved, err))
+        base_lock_mark(&run->publication.lock, err) || try_move_ref(run, &moved, err))
         return -1;
-    base_lock_unmark(&run->publication.turn, moved);
+    base_lock_unmark(&run->publication.lock, moved);
     if (moved) {
         set_moved(run, run->publication.target);
         finish_when_quiet(run);
@@ -366,15 +366,15 @@ static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
     if (find_tip(run, &tip, &has, err))
         return -1;
     const char *to = tip.len ? tip.s : run->tip;
-    if (!has || strcmp(to, p->seen.s) == 0 || (!tip.len && check_fast_forward(run, to, err)))
+    if (!has || strcmp(to, p->base_seen.s) == 0 || (!tip.len && check_fast_forward(run, to, err)))
         return 0;
-    const struct git_batch_move moves[] = {{run->base_ref, p->seen.s, to},
+    const struct git_batch_move moves[] = {{run->base_ref, p->base_seen.s, to},
                                            {run->tip_ref, run->tip, to}};
     if (git_batch_move_refs(run->batch, moves, tip.len ? 2 : 1, ret_moved, err))
         return -1;
     if (!*ret_moved)
         return 0;
-    repo_watch_followed(run, run->published, p->seen.s);
+    repo_watch_followed(run, run->published, p->base_seen.s);
     free(run->tip);
     run->tip = mem_str(to);
     set_moved(run, to);
@@ -388,15 +388,15 @@ static int hold_and_move_base(struct run *run, bool *ret_moved, struct err *err)
     struct publication *p = &run->publication;
     bool held = false;
     *ret_moved = false;
-    if (base_lock_mark(&p->turn, err) ||
+    if (base_lock_mark(&p->lock, err) ||
         git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
         return -1;
     int rc = held ? move_held_base(run, ret_moved, err) : 0;
     git_batch_release(run->batch);
     if (git_batch_was_killed(run->batch)) /* it may have left its lock, as the mark says */
-        base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
+        base_lock_clear(&p->lock, &run->pf->repo, run->base_ref);
     else
-        base_lock_unmark(&p->turn, *ret_moved);
+        base_lock_unmark(&p->lock, *ret_moved);
     return rc;
 }
 
@@ -406,7 +406,7 @@ static void finish_killed_move(struct run *run)
 {
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
-    if (checkout_note_mend(&run->publication.turn, &run->pf->repo, &from, &err))
+    if (checkout_note_mend(&run->publication.lock, &run->pf->repo, &from, &err))
         record_error(run, -1, &err);
 }
 
@@ -423,7 +423,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (outcome == FORWARD_READY) {
         if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
             return -1;
-        if (!used && strcmp(now.s, run->publication.seen.s) == 0)
+        if (!used && strcmp(now.s, run->publication.base_seen.s) == 0)
             return checkout_move_start(run, path, on_checkout_moved, err);
         checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
@@ -444,7 +444,7 @@ static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *e
     if (checkout_move_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
         return -1;
     *ret_ready = outcome == FORWARD_READY ||
-                 (outcome == FORWARD_LOCKED && clock_mono() >= run->publication.quiet_until);
+                 (outcome == FORWARD_LOCKED && clock_mono() >= run->publication.git_wait_until);
     if (*ret_ready)
         checkout_move_await_quiet(run);
     return 0;
@@ -479,7 +479,7 @@ static int try_to_move(struct run *run, struct err *err)
         return -1;
     p->follow_ms = clock_mono() - begin;
     if (moved || strcmp(run->tip, run->published) == 0) {
-        p->moved = true;
+        p->base_moved = true;
         finish_when_quiet(run);
         return 0;
     }
@@ -508,7 +508,7 @@ static void move_base(void *ctx)
     struct err err = {0};
     if (wait_for_index(run))
         return;
-    base_lock_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    base_lock_clear(&run->publication.lock, &run->pf->repo, run->base_ref);
     finish_killed_move(run);
     if (try_to_move(run, &err))
         fail_publication(run, &err);
@@ -520,9 +520,9 @@ static void take_base_lock(void *ctx)
     struct run *run = ctx;
     struct publication *p = &run->publication;
     struct err err = {0};
-    if (base_lock_take(&p->turn, run->state_dir, &err)) {
+    if (base_lock_take(&p->lock, run->state_dir, &err)) {
         fail_publication(run, &err);
-    } else if (p->turn.fd < 0) {
+    } else if (p->lock.fd < 0) {
         if (clock_mono() >= p->deadline)
             report_waiting(run, "another anabranch run that is landing", "");
         watch_free(p->wait);
@@ -542,9 +542,9 @@ void publish(struct run *run, void (*then)(struct run *))
     p->busy = true;
     p->tries = 0;
     checkout_move_await_quiet(run);
-    p->killed = p->adopted = p->moved = false;
+    p->git_killed = p->checkout_repaired = p->base_moved = false;
     p->deadline = clock_mono() + time_limit(LOCK_MS);
-    p->then = then;
+    p->after = then;
     take_base_lock(run);
 }
 
@@ -567,8 +567,8 @@ void publication_done(struct publication *p)
 {
     checkout_move_forget(p);
     watch_free(p->wait);
-    base_lock_done(&p->turn);
-    buf_done(&p->seen);
+    base_lock_done(&p->lock);
+    buf_done(&p->base_seen);
     free(p->target);
 }
 

@@ -15,7 +15,7 @@ static const char *find_model(const struct attempt *attempt)
     const struct task *t = task_of(attempt);
     if (attempt->report.model.len)
         return attempt->report.model.s;
-    return attempt->run->tasks[attempt->task].falls_back ? t->fallback.model : t->model;
+    return attempt->run->tasks[attempt->task].uses_fallback ? t->fallback.model : t->model;
 }
 
 /* The cost of an attempt so far: as its engine reports, or else by the price tables; *ret_date
@@ -42,7 +42,7 @@ static bool add_usage(struct attempt *attempt)
     double usd = calculate_cost(attempt, &date);
     struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
                         usd < 0 ? 0 : usd};
-    struct spent before = attempt->told;
+    struct spent before = attempt->counted_usage;
     int64_t in = now.in + now.cache_made - before.in - before.cache_made,
             out = now.out - before.out;
     bool same = now.usd <= before.usd && now.usd >= before.usd;
@@ -54,7 +54,7 @@ static bool add_usage(struct attempt *attempt)
         s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - before.usd;
     attempt->run->tokens += in + out;
     attempt->run->usd += now.usd - before.usd;
-    attempt->told = now;
+    attempt->counted_usage = now;
     return true;
 }
 

@@ -80,14 +80,14 @@ void lanes_init(struct run *run)
         const struct task *t = &plan->tasks[i];
         enum engine engine = run_engine(run, i);
         run->tasks[i].lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
-        run->tasks[i].spare = find_fallback_lane(run, &by_key, t);
+        run->tasks[i].fallback_lane = find_fallback_lane(run, &by_key, t);
     }
     sched_make_lanes(&run->sched, run->lanes.n);
     for (uint32_t i = 0; i < plan->task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        if (tr->spare == tr->lane)
-            tr->spare = -1;
-        sched_set_lanes(&run->sched, i, tr->lane, tr->spare);
+        if (tr->fallback_lane == tr->lane)
+            tr->fallback_lane = -1;
+        sched_set_lanes(&run->sched, i, tr->lane, tr->fallback_lane);
     }
 }
 
@@ -105,7 +105,7 @@ void lanes_done(struct run *run)
 static struct lane *current_lane(struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
-    return run->lanes.v[tr->falls_back ? tr->spare : tr->lane];
+    return run->lanes.v[tr->uses_fallback ? tr->fallback_lane : tr->lane];
 }
 
 int32_t lane_index(struct run *run, uint32_t task)
@@ -215,7 +215,7 @@ void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reas
 void lane_enter(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    tr->falls_back = tr->spare >= 0 && run->sched.via[task] == tr->spare;
+    tr->uses_fallback = tr->fallback_lane >= 0 && run->sched.via[task] == tr->fallback_lane;
     struct lane *l = current_lane(run, task);
     if (l->state == LANE_TRIED && l->probe < 0)
         l->probe = task;
@@ -243,8 +243,8 @@ void lane_leave(struct run *run, uint32_t task)
 bool lane_fall_back(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    if (tr->spare < 0 || tr->falls_back || run->lanes.v[tr->spare]->state == LANE_CLOSED)
+    if (tr->fallback_lane < 0 || tr->uses_fallback || run->lanes.v[tr->fallback_lane]->state == LANE_CLOSED)
         return false;
-    sched_set_lanes(&run->sched, task, tr->spare, -1);
+    sched_set_lanes(&run->sched, task, tr->fallback_lane, -1);
     return true;
 }

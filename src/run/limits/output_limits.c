@@ -72,7 +72,7 @@ static void on_timer(void *ctx)
 {
     struct flood *f = ctx;
     if (count_added(f) > f->max) {
-        f->attempt->flooded = true;
+        f->attempt->printed_too_much = true;
         process_order(f->attempt, GUARD_KILL);
     } else {
         watch_again(f->timer, CHECK_MS);
@@ -88,7 +88,7 @@ struct flood *output_watch_watch(struct attempt *attempt, const char *out, const
     *f = (struct flood){.attempt = attempt,
                         .paths = {mem_str(out), mem_str(err)},
                         .start_sizes = {get_size(out), get_size(err)},
-                        .max = max > attempt->printed ? max - attempt->printed : 0};
+                        .max = max > attempt->printed_bytes ? max - attempt->printed_bytes : 0};
     f->timer = loop_timer(attempt->run->loop, CHECK_MS, on_timer, f);
     return f;
 }
@@ -123,9 +123,9 @@ void output_watch_end(struct flood *f)
     if (!f)
         return;
     int64_t sum = count_added(f);
-    f->attempt->flooded = f->attempt->flooded || sum > f->max;
-    f->attempt->printed += sum;
-    if (f->attempt->flooded)
+    f->attempt->printed_too_much = f->attempt->printed_too_much || sum > f->max;
+    f->attempt->printed_bytes += sum;
+    if (f->attempt->printed_too_much)
         cut_files(f);
     output_watch_free(f);
 }

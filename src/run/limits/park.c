@@ -30,7 +30,7 @@ static bool can_resume(const struct attempt *attempt)
     const char *session = park_session(attempt);
     bool whole = attempt->run->base ? attempt->has_workspace && attempt->prepared : true;
     return agent_continues_limited(run_engine(attempt->run, attempt->task)) && session && *session &&
-           whole && !attempt->tampered;
+           whole && !attempt->tamper_error;
 }
 
 int64_t park(struct attempt *attempt)
@@ -39,13 +39,13 @@ int64_t park(struct attempt *attempt)
     struct task_run *tr = task_run(attempt);
     int64_t reset = park_reset(attempt);
     bool known = reset > clock_wall();
-    bool bounded = !known && tr->tried[FAILURE_LIMIT] >= retry_times(run, attempt->task, FAILURE_LIMIT);
+    bool bounded = !known && tr->retries_used[FAILURE_LIMIT] >= retry_times(run, attempt->task, FAILURE_LIMIT);
     if (!retry_parks(run, attempt->task) || bounded || budget_is_spent(run, attempt->task))
         return -1;
-    tr->tried[FAILURE_LIMIT] += known ? 0 : 1;
+    tr->retries_used[FAILURE_LIMIT] += known ? 0 : 1;
     attempt->parks = true;
     attempt->keeps = can_resume(attempt);
-    attempt->reset = known ? reset : 0;
+    attempt->limit_resets_at = known ? reset : 0;
     return lane_close(run, attempt->task, reset, tr->reason);
 }
 
@@ -60,7 +60,7 @@ void park_wait(struct attempt *attempt)
         free(tr->session);
         tr->session = mem_str(park_session(attempt));
         attempt->has_workspace = false; /* the next attempt adopts it */
-        sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+        sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
     }
     tr->parked = true;
     attempt_free(attempt);

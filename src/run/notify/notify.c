@@ -367,8 +367,8 @@ static void take_signals(struct notifier *n)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct run *run = n->run;
-    watch_free(run->later);
-    run->later = NULL;
+    watch_free(run->turn_timer);
+    run->turn_timer = NULL;
     for (size_t i = 0; i < 3; i++) {
         watch_free(run->signals[i]);
         run->signals[i] = loop_signal(run->loop, numbers[i], on_give_up, n);

@@ -302,8 +302,8 @@ static void on_give_up(void *ctx)
 static void take_signals(struct parallel *p)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    watch_free(p->run->later);
-    p->run->later = NULL;
+    watch_free(p->run->turn_timer);
+    p->run->turn_timer = NULL;
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         watch_free(p->run->signals[i]);
         p->run->signals[i] = loop_signal(p->run->loop, numbers[i], on_give_up, p);

@@ -14,7 +14,7 @@ struct deletion {
 
 bool delete_later_is_worth_it(const struct attempt *attempt)
 {
-    return (attempt->brought && !layers_there(attempt->ws.path)) || attempt->run->provider == PROVIDER_POOL ||
+    return (attempt->included_list && !layers_there(attempt->ws.path)) || attempt->run->provider == PROVIDER_POOL ||
            workspace_is_large(&attempt->ws);
 }
 

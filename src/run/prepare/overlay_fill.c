@@ -23,7 +23,7 @@ enum { LIST_MAX = 64 << 20 };
 
 void overlay_fill_done(struct overlay_fill *l)
 {
-    base_tree_done(&l->pristine);
+    base_tree_done(&l->base_tree);
     tracked_close(&l->tracked);
     base_tree_draft_done(&l->draft);
     for (size_t i = 0; i < l->holds.n; i++)
@@ -37,14 +37,14 @@ void overlay_fill_done(struct overlay_fill *l)
 bool overlay_fill_is_used(const struct run *run)
 {
     return (run->provider == PROVIDER_OVERLAY || run->provider == PROVIDER_SNAPSHOT) &&
-           run->layered.state != LAYERED_NEVER;
+           run->overlay.state != LAYERED_NEVER;
 }
 
 /* From now on git fills the workspaces, and the run continues. */
 static void fall_back_to_git(struct run *run, const struct err *why)
 {
     struct err err = {0};
-    run->layered.state = LAYERED_NEVER;
+    run->overlay.state = LAYERED_NEVER;
     (void)err_set(&err, ERR_ENV, "workspaces are filled by git: %s", why->msg);
     record_error(run, -1, &err);
 }
@@ -74,7 +74,7 @@ static int start_difference(struct attempt *attempt, struct err *err)
 /* The workspace shows the files of the tree below: fills in the difference, if any. */
 static int fill_difference(struct attempt *attempt, struct err *err)
 {
-    if (strcmp(task_run(attempt)->start, attempt->run->layered.pristine.commit) != 0)
+    if (strcmp(task_run(attempt)->start, attempt->run->overlay.base_tree.commit) != 0)
         return start_difference(attempt, err);
     on_filled(attempt, 0);
     return 0;
@@ -106,7 +106,7 @@ static void on_snapshot(struct attempt *attempt, int exit_code)
     }
     if (exit_code != 0)
         read_error(attempt, &why);
-    bool made = exit_code == 0 && snapshot_finish(&attempt->ws, &attempt->run->layered.pristine, &why) == 0;
+    bool made = exit_code == 0 && snapshot_finish(&attempt->ws, &attempt->run->overlay.base_tree, &why) == 0;
     if (!made)
         snapshot_undo(&attempt->ws);
     if (made ? fill_difference(attempt, &err) : fill_without_overlay(attempt, &why, &err))
@@ -118,7 +118,7 @@ static int start_snapshot(struct attempt *attempt, struct err *err)
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0};
     strv_pushl(&argv, attempt->run->opts.self, "__snapshot", "--", NULL);
-    if (snapshot_begin(&attempt->ws, &attempt->run->layered.pristine, &argv, err))
+    if (snapshot_begin(&attempt->ws, &attempt->run->overlay.base_tree, &argv, err))
         return -1;
     return process_start(attempt, argv.v, NULL, attempt->run->pf->repo.root, log, on_snapshot, err);
 }
@@ -135,17 +135,17 @@ static void stat_index(const struct attempt *attempt, struct stat *ret)
 static bool is_index_untouched(const struct attempt *attempt, const char *index)
 {
     struct stat st;
-    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &attempt->index) &&
-           st.st_ctim.tv_sec == attempt->index.st_ctim.tv_sec &&
-           st.st_ctim.tv_nsec == attempt->index.st_ctim.tv_nsec &&
-           base_tree_is_index(&attempt->run->layered.pristine, index);
+    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &attempt->index_stat) &&
+           st.st_ctim.tv_sec == attempt->index_stat.st_ctim.tv_sec &&
+           st.st_ctim.tv_nsec == attempt->index_stat.st_ctim.tv_nsec &&
+           base_tree_is_index(&attempt->run->overlay.base_tree, index);
 }
 
 void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
 {
-    struct overlay_fill *l = &attempt->run->layered;
+    struct overlay_fill *l = &attempt->run->overlay;
     autofree char *index = mem_printf("%s/index", admin);
-    if (!attempt->index.st_ino || !is_index_untouched(attempt, index))
+    if (!attempt->index_stat.st_ino || !is_index_untouched(attempt, index))
         return;
     autofree char *kept =
         mem_printf("%s/tmp/%s-.index%zu", attempt->run->state_dir, attempt->run->id, l->indexes_kept++);
@@ -155,19 +155,19 @@ void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
 
 const struct tracked *overlay_fill_tracked(struct attempt *attempt)
 {
-    struct overlay_fill *l = &attempt->run->layered;
+    struct overlay_fill *l = &attempt->run->overlay;
     struct git_place at = run_place(attempt->run);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
     struct stat st;
     stat_index(attempt, &st);
-    if (!layers_there(attempt->ws.path) || !l->pristine.dir || !st.st_ino ||
-        !git_index_is_same(&st, &attempt->index))
+    if (!layers_there(attempt->ws.path) || !l->base_tree.dir || !st.st_ino ||
+        !git_index_is_same(&st, &attempt->index_stat))
         return NULL;
-    autofree char *index = base_tree_index(&l->pristine);
+    autofree char *index = base_tree_index(&l->base_tree);
     if (!l->tracked.paths.n) {
         tracked_close(&l->tracked);
-        if (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
+        if (git_tree_of(&at, l->base_tree.commit, &tree, &none) ||
             !tracked_open(&l->tracked, index, tree.s))
             tracked_close(&l->tracked);
     }
@@ -183,15 +183,15 @@ static int make_overlay(struct attempt *attempt, struct err *err)
     struct err why = {0};
     if (run->provider == PROVIDER_SNAPSHOT)
         return start_snapshot(attempt, &why) ? fill_without_overlay(attempt, &why, err) : 0;
-    if (!run->layered.brings && !run->layered.alone && prepare_brings(run)) {
+    if (!run->overlay.has_included && !run->overlay.includes_alone && prepare_brings(run)) {
         find_earlier_include(run);
-        if (!run->layered.brings && !run->layered.alone)
+        if (!run->overlay.has_included && !run->overlay.includes_alone)
             return start_include(attempt, err);
     }
-    autofree char *index = strv_pop(&run->layered.indexes);
-    if (layers_make(&attempt->ws, &run->layered.pristine, index, &why))
+    autofree char *index = strv_pop(&run->overlay.indexes);
+    if (layers_make(&attempt->ws, &run->overlay.base_tree, index, &why))
         return fill_without_overlay(attempt, &why, err);
-    stat_index(attempt, &attempt->index);
+    stat_index(attempt, &attempt->index_stat);
     return fill_difference(attempt, err);
 }
 
@@ -204,7 +204,7 @@ static void delete_left(struct run *run, const struct strv *left)
 
 static char *included_path(const struct run *run, const char *name)
 {
-    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
     autofree char *own = layers_brought(folder);
     return mem_printf("%s/%s", own, name);
 }
@@ -222,7 +222,7 @@ static bool copy_list(const struct attempt *attempt, const char *name, const cha
 
 bool overlay_fill_has_brought(const struct attempt *attempt)
 {
-    return attempt->run->layered.brings && layers_there(attempt->ws.path) &&
+    return attempt->run->overlay.has_included && layers_there(attempt->ws.path) &&
            copy_list(attempt, "excludes", "excludes") && copy_list(attempt, "brought", "brought") &&
            copy_list(attempt, "out", "bring.out");
 }
@@ -248,11 +248,11 @@ static void on_included(struct attempt *attempt, int exit_code)
     struct run *run = attempt->run;
     autofree char *own = included_path(run, ""), *done = included_path(run, "done");
     struct err err = {0};
-    run->layered.state = LAYERED_READY;
-    run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
-    run->layered.alone = !run->layered.brings && !attempt->stopped;
+    run->overlay.state = LAYERED_READY;
+    run->overlay.has_included = exit_code == 0 && file_create(done, "", 0, &err) == 0;
+    run->overlay.includes_alone = !run->overlay.has_included && !attempt->stopped;
     delete_unused_shared(run);
-    if (!run->layered.brings)
+    if (!run->overlay.has_included)
         (void)dirs_remove(own, &err); /* no workspace uses it yet */
     if (attempt->stopped)
         prepare_filled(attempt, exit_code);
@@ -279,14 +279,14 @@ static bool shared_folders_exist(const struct run *run)
 static void find_earlier_include(struct run *run)
 {
     autofree char *done = included_path(run, "done"), *tree = included_path(run, "tree");
-    run->layered.brings = access(done, F_OK) == 0 && shared_folders_exist(run);
-    run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
+    run->overlay.has_included = access(done, F_OK) == 0 && shared_folders_exist(run);
+    run->overlay.includes_alone = !run->overlay.has_included && access(tree, F_OK) == 0;
 }
 
 static int start_include(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
-    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
     autofree char *own = layers_brought(folder);
     autofree char *tree = included_path(run, "tree"), *out = included_path(run, "out");
     autofree char *excludes = included_path(run, "excludes"), *list = included_path(run, "brought");
@@ -297,7 +297,7 @@ static int start_include(struct attempt *attempt, struct err *err)
     git_environment(&env);
     if (process_start(attempt, argv.v, env.v, run->pf->repo.root, out, on_included, err))
         return -1;
-    run->layered.state = LAYERED_MAKING;
+    run->overlay.state = LAYERED_MAKING;
     return 0;
 }
 
@@ -306,21 +306,21 @@ static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 /* Snapshots need a base tree that is a subvolume. */
 static bool is_suitable(const struct run *run)
 {
-    autofree char *tree = base_tree_tree(&run->layered.pristine);
+    autofree char *tree = base_tree_tree(&run->overlay.base_tree);
     return run->provider != PROVIDER_SNAPSHOT || btrfs_is(tree);
 }
 
 /* The base tree of an earlier session's workspaces is already held and was checked. */
 static bool holds_base_tree(const struct run *run)
 {
-    const char *commit = run->layered.pristine.commit;
+    const char *commit = run->overlay.base_tree.commit;
     return commit && strcmp(commit, run->base_commit) == 0;
 }
 
 static int take_base_tree(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct base_tree *p = &run->layered.pristine;
+    struct base_tree *p = &run->overlay.base_tree;
     *ret_there = holds_base_tree(run);
     if (!*ret_there) {
         base_tree_done(p);
@@ -337,7 +337,7 @@ static int take_base_tree(struct run *run, bool made_now, bool *ret_there, struc
 /* Publishes the tree that git has written. */
 static int finish_base_tree(struct run *run, struct err *err)
 {
-    struct overlay_fill *l = &run->layered;
+    struct overlay_fill *l = &run->overlay;
     autostrv struct strv left = {0};
     bool there = false, fresh = !l->draft.from, ours;
     int rc = base_tree_finish(&l->draft, &ours, &left, err) ||
@@ -358,7 +358,7 @@ static int finish_base_tree(struct run *run, struct err *err)
 static void on_base_tree_written(struct attempt *attempt, int exit_code)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->layered;
+    struct overlay_fill *l = &run->overlay;
     bool forward = l->draft.from, again = false;
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
@@ -386,14 +386,14 @@ static void on_base_tree_written(struct attempt *attempt, int exit_code)
 static bool update_base_tree(const struct run *run)
 {
     autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
-    return run->layered.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
-           base_tree_update(&run->layered.draft, run->batch);
+    return run->overlay.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
+           base_tree_update(&run->overlay.draft, run->batch);
 }
 
 /* If others use the base tree of another commit, writes the difference into a layer over it. */
 static bool make_delta(struct run *run)
 {
-    struct overlay_fill *l = &run->layered;
+    struct overlay_fill *l = &run->overlay;
     struct base_tree_draft full = l->draft, delta;
     if (run->provider != PROVIDER_OVERLAY || full.from ||
         !base_tree_begin_delta(&delta, run->state_dir, run->base_commit))
@@ -412,19 +412,19 @@ static int start_git_for_base_tree(struct attempt *attempt, struct err *err)
     struct git_place at = run_place(run);
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    base_tree_fill(&run->layered.draft, &at, &argv, &env);
+    base_tree_fill(&run->overlay.draft, &at, &argv, &env);
     if (process_start(attempt, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written, err)) {
-        base_tree_draft_done(&run->layered.draft);
+        base_tree_draft_done(&run->overlay.draft);
         return -1;
     }
-    run->layered.state = LAYERED_MAKING;
+    run->overlay.state = LAYERED_MAKING;
     return 0;
 }
 
 static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->layered;
+    struct overlay_fill *l = &run->overlay;
     autostrv struct strv left = {0};
     struct err why = {0};
     int rc = base_tree_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
@@ -442,7 +442,7 @@ static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 int overlay_fill_fill(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->layered;
+    struct overlay_fill *l = &run->overlay;
     struct err why = {0};
     bool there = false;
     if (l->state == LAYERED_MAKING) {
@@ -470,11 +470,11 @@ int overlay_fill_see_past(struct run *run, struct err *err)
         struct workspace ws;
         struct layers_hold hold;
         resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
-        int rc = layers_take(ws.path, run->pf->repo.common, &run->layered.pristine, &hold, err);
+        int rc = layers_take(ws.path, run->pf->repo.common, &run->overlay.base_tree, &hold, err);
         workspace_done(&ws);
         if (rc)
             return -1;
-        vec_push(&run->layered.holds, hold);
+        vec_push(&run->overlay.holds, hold);
     }
     return 0;
 }
@@ -486,7 +486,7 @@ static bool has_ended(enum task_state state)
 
 void overlay_fill_settle(struct run *run)
 {
-    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
     struct err none = {0};
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         const struct task_run *tr = &run->tasks[i];
@@ -503,7 +503,7 @@ void overlay_fill_settle(struct run *run)
         workspace_done(&ws);
     }
     (void)layers_tidy(folder, &none); /* `clean` removes leftovers */
-    for (size_t i = 0; i < run->layered.holds.n; i++)
-        own_close(&run->layered.holds.v[i].kept); /* our own hold would block the deletion */
+    for (size_t i = 0; i < run->overlay.holds.n; i++)
+        own_close(&run->overlay.holds.v[i].kept); /* our own hold would block the deletion */
     shared_folders_tidy(run->state_dir);
 }

@@ -82,9 +82,9 @@ static void take_scan(struct attempt *attempt, struct pool_tree *ret)
     if (git_tree_of(&at, task_run(attempt)->start, &tree, &none))
         return;
     ret->tree = buf_steal(&tree);
-    ret->found = attempt->found;
-    attempt->found = (struct work_scan){0};
-    attempt->is_found = false;
+    ret->found = attempt->scan;
+    attempt->scan = (struct work_scan){0};
+    attempt->scan_is_valid = false;
 }
 
 /* Replaces the tree's `.git` by the index. */
@@ -114,7 +114,7 @@ bool pool_keep(struct attempt *attempt, const char *admin, const char *tree)
 {
     struct run *run = attempt->run;
     struct workspace_hold *hold = attempt->ws.hold;
-    autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
+    autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work_dir, run->id, run->pool.count);
     if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree) ||
         !rename_tree(attempt, tree, kept))
         return false;

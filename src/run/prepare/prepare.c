@@ -51,8 +51,8 @@ static bool describe_failure(struct attempt *attempt, const char *name, int exit
 
 static void start_work(struct attempt *attempt)
 {
-    if (attempt->ready)
-        attempt->ready(attempt);
+    if (attempt->after_prepare)
+        attempt->after_prepare(attempt);
     else
         attempt_run_agent(attempt);
 }
@@ -66,8 +66,8 @@ static void on_setup(struct attempt *attempt, int exit_code)
         attempt_fail_stopped(attempt);
     else if (process_was_broken(attempt, &failure, &reason))
         attempt_fail(attempt, failure, "workspace.setup: %s", reason.s);
-    else if (attempt->tampered)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tampered);
+    else if (attempt->tamper_error)
+        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
     else if (describe_failure(attempt, "setup", exit_code, &reason))
         attempt_fail(attempt, FAILURE_SETUP, "%s", reason.s);
     else
@@ -99,7 +99,7 @@ static void on_teardown(struct attempt *attempt, int exit_code)
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
         record_error(attempt->run, attempt->task, &err);
     }
-    attempt->then(attempt);
+    attempt->after_teardown(attempt);
 }
 
 void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *attempt))
@@ -110,7 +110,7 @@ void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *atte
         return;
     }
     attempt->tearing_down = true;
-    attempt->then = then;
+    attempt->after_teardown = then;
     if (plan_command_start(attempt, &attempt->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
                            &err)) {
         record_error(attempt->run, attempt->task, &err);
@@ -179,11 +179,11 @@ static void record_created(struct attempt *attempt, const struct node *count)
 /* If no files were included, there are no lists: forget their names. */
 static void drop_missing_lists(struct attempt *attempt)
 {
-    if (access(attempt->brought, F_OK) == 0)
+    if (access(attempt->included_list, F_OK) == 0)
         return;
     free(attempt->excludes);
-    free(attempt->brought);
-    attempt->excludes = attempt->brought = NULL;
+    free(attempt->included_list);
+    attempt->excludes = attempt->included_list = NULL;
 }
 
 static void on_included(struct attempt *attempt, int exit_code)
@@ -215,7 +215,7 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
 {
     const struct plan *plan = &run->pf->plan;
     strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
-               run->pf->repo.prefix, "--work", run->work, "--excludes", excludes, "--brought",
+               run->pf->repo.prefix, "--work", run->work_dir, "--excludes", excludes, "--brought",
                brought, NULL);
     if (run->opts.write_at_root)
         strv_push(argv, "--at-top");
@@ -235,8 +235,8 @@ static int start_include(struct attempt *attempt, struct err *err)
     own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM,
                                                            .is_ours = true};
     attempt->excludes = mem_printf("%s/excludes", attempt->dir);
-    attempt->brought = mem_printf("%s/brought", attempt->dir);
-    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->brought, NULL, &call.argv);
+    attempt->included_list = mem_printf("%s/brought", attempt->dir);
+    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->included_list, NULL, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(attempt, &call, NULL, out, errlog, on_included, err))
@@ -257,7 +257,7 @@ static void use_shared_include(struct attempt *attempt)
 {
     struct doc doc;
     attempt->excludes = attempt_file(attempt, "excludes");
-    attempt->brought = attempt_file(attempt, "brought");
+    attempt->included_list = attempt_file(attempt, "brought");
     drop_missing_lists(attempt);
     record_created(attempt, read_progress(attempt, &doc));
     doc_done(&doc);
@@ -316,8 +316,8 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     struct run *run = attempt->run;
     struct task_run *tr = &run->tasks[attempt->task];
     const struct task *t = task_of(attempt);
-    autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
-    const char *start = t->dep_count || tr->on_top ? run->tip : run->base_commit;
+    autofree char *path = mem_printf("%s/%s/%s", run->work_dir, run->id, t->id);
+    const char *start = t->dep_count || tr->start_at_tip ? run->tip : run->base_commit;
     autobuf struct buf branch = BUF_INIT;
     buf_addstr(&branch, "refs/heads/");
     attempt_expand(attempt, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
@@ -325,12 +325,12 @@ static int make_workspace(struct attempt *attempt, struct err *err)
         return -1;
     free(tr->branch);
     free(tr->start);
-    free(steal_ptr(tr->origin));
+    free(steal_ptr(tr->first_start));
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
     tr->in_conflict = false;
     record_workspace(attempt);
-    return root_folder_hide(run->work, err) || fill_workspace(attempt, err) ? -1 : 0;
+    return root_folder_hide(run->work_dir, err) || fill_workspace(attempt, err) ? -1 : 0;
 }
 
 /* Takes a block of ports. If the plan does not ask for ports, it is no failure if none are free. */
@@ -385,10 +385,10 @@ void prepare_adopt(struct attempt *attempt, int number)
 {
     const struct run *run = attempt->run;
     const struct task_run *tr = task_run(attempt);
-    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(attempt)->id);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work_dir, run->id, task_of(attempt)->id);
     workspace_adopt(&attempt->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
     attempt->excludes = find_attempt_file(attempt, number, "excludes");
-    attempt->brought = find_attempt_file(attempt, number, "brought");
+    attempt->included_list = find_attempt_file(attempt, number, "brought");
     record_workspace(attempt);
 }
 
@@ -408,7 +408,7 @@ void prepare_adopted(struct attempt *attempt)
 /* Removes the lists of the lost workspace: the files will be included again. */
 static int remove_include_lists(struct attempt *attempt, struct err *err)
 {
-    char **const lists[] = {&attempt->excludes, &attempt->brought};
+    char **const lists[] = {&attempt->excludes, &attempt->included_list};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         if (*lists[i] && dirs_remove(*lists[i], err))
             return -1;
@@ -421,10 +421,10 @@ static int remove_include_lists(struct attempt *attempt, struct err *err)
 void prepare_again(struct attempt *attempt, void (*ready)(struct attempt *attempt))
 {
     struct err err = {0};
-    attempt->ready = ready;
+    attempt->after_prepare = ready;
     prepare_adopt(attempt, attempt->number);
     if (take_ports(attempt, &err) || remove_include_lists(attempt, &err) ||
         workspace_clear(&attempt->ws, &err) || workspace_restore(&attempt->ws, &err) ||
-        root_folder_hide(attempt->run->work, &err) || fill_by_git(attempt, &err))
+        root_folder_hide(attempt->run->work_dir, &err) || fill_by_git(attempt, &err))
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }

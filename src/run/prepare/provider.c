@@ -91,7 +91,7 @@ static int try_requested(const struct run *run, struct err *err)
     if (run->provider == PROVIDER_OVERLAY)
         return provider_try_overlay(&run->pf->repo, err);
     if (run->provider == PROVIDER_SNAPSHOT)
-        return provider_try_snapshot(&run->pf->repo, run->work, &quick, err);
+        return provider_try_snapshot(&run->pf->repo, run->work_dir, &quick, err);
     return 0;
 }
 
@@ -107,7 +107,7 @@ int provider_try(struct run *run, struct err *err)
     const char *value, *source = requested_by(run, &value);
     struct err why = {0}, none = {0};
     if (run->provider == PROVIDER_AUTO && run->base)
-        run->provider = provider_best(&run->pf->repo, run->work);
+        run->provider = provider_best(&run->pf->repo, run->work_dir);
     else if (run->base && try_requested(run, &why))
         return err_set(err, is_disk_error(&why) ? ERR_ENV : ERR_INPUT,
                        "%s is '%s', which does not work here: %s", source, value, why.msg);

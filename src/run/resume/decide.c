@@ -36,7 +36,7 @@ const struct resume *run_resumed(const struct run *run)
 void resume_workspace(const struct run *run, const char *id, const struct evidence_task *past,
                       struct workspace *ws)
 {
-    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, id);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work_dir, run->id, id);
     autofree char *branch = evidence_branch(run->opts.branch, run->id, id);
     workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
                     run->batch);
@@ -150,21 +150,21 @@ static void set_restarted(struct resume_task *rt, const char *why)
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
     const struct store_task *row = &rt->past->row;
-    const char *parked = rt->past->session, *given = rt->past->given;
-    const char *why = rt->past->said     ? "its agent has a new message"
+    const char *parked = rt->past->session, *given = rt->past->resumed_session;
+    const char *why = rt->past->has_message     ? "its agent has a new message"
                       : rt->past->repair ? "its agent was about to repair its work"
                       : parked           ? "it was parked"
                                          : "its agent was running";
     autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
     autobuf struct buf session = BUF_INIT;
-    if (!rt->past->remade && resume_was_restarted(run, rt->past)) {
+    if (!rt->past->remake_workspace && resume_was_restarted(run, rt->past)) {
         set_restarted(rt, parked ? "the machine was restarted while it was parked"
                                  : "the machine was restarted while its agent was running");
         return;
     }
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
-        (!rt->past->remade && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
+        (!rt->past->remake_workspace && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
         goes_by_fallback(run, task, rt->past) ||
         (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
          !(given && agent_facts(run_engine(run, task)).continues)))
@@ -211,11 +211,11 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
                  "it was about to land");
         break;
     case TASK_FAILED:
-        if (!keep_failed && !rt->past->again && is_unverified(run, rt->past)) {
+        if (!keep_failed && !rt->past->restarted && is_unverified(run, rt->past)) {
             set_step(rt, RESUME_LAND, "its verification could not start");
             break;
         }
-        set_step(rt, keep_failed && !rt->past->again ? RESUME_LEAVE : RESUME_RUN, "it failed");
+        set_step(rt, keep_failed && !rt->past->restarted ? RESUME_LEAVE : RESUME_RUN, "it failed");
         break;
     case TASK_CONFLICTED:
         decide_conflicted(run, rt);

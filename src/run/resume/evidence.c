@@ -42,7 +42,7 @@ static bool load_task(void *ctx, const struct store_task *task)
 static void count_retry(struct evidence_task *t, const char *class)
 {
     for (int f = 0; class && f < FAILURE_COUNT_; f++)
-        t->tried[f] += strcmp(failure_names[f], class) == 0;
+        t->retries_used[f] += strcmp(failure_names[f], class) == 0;
 }
 
 static int parse_repair(const struct node *data)
@@ -67,16 +67,16 @@ static void load_session(struct evidence *past, struct evidence_task *t,
     t->in_conflict = t->in_conflict || (conflict && session);
     t->on_tip = t->on_tip || conflict;
     if (ev->attempt + 1 == t->row.attempts)
-        t->given = session;
+        t->resumed_session = session;
     if (ev->attempt != t->row.attempts)
         return;
     t->parked_until = parked && data ? ev->time + node_new_int(data, "delay_ms", 0) : 0;
     t->session = session;
-    t->origin = data ? keep(past, node_new_string(data, "origin", NULL)) : NULL;
+    t->first_start = data ? keep(past, node_new_string(data, "origin", NULL)) : NULL;
     t->repair = repair;
-    t->said = strcmp(ev->name, "task.continued") == 0;
-    t->remade = data && node_get(data, "remade");
-    t->from = data ? keep(past, node_new_string(data, "from", NULL)) : NULL;
+    t->has_message = strcmp(ev->name, "task.continued") == 0;
+    t->remake_workspace = data && node_get(data, "remade");
+    t->remake_from = data ? keep(past, node_new_string(data, "from", NULL)) : NULL;
     /* The row may still show the last attempt, but the session waits for the next one. */
     t->state = t->session ? TASK_RUNNING : TASK_WAITING;
 }
@@ -84,13 +84,13 @@ static void load_session(struct evidence *past, struct evidence_task *t,
 /* The task has ended: forget an earlier intent to resume its agent. */
 static void forget_session(struct evidence_task *t, const struct store_event *ev)
 {
-    memset(t->tried, 0, sizeof(t->tried));
+    memset(t->retries_used, 0, sizeof(t->retries_used));
     if (ev->attempt != t->row.attempts)
         return;
-    t->session = t->from = t->origin = NULL;
+    t->session = t->remake_from = t->first_start = NULL;
     t->parked_until = 0;
     t->repair = REPAIR_NONE;
-    t->said = t->remade = t->again = false;
+    t->has_message = t->remake_workspace = t->restarted = false;
     t->state = parse_state(t->row.state);
 }
 
@@ -102,7 +102,7 @@ static void load_retry(struct evidence *past, struct evidence_task *t, const str
     struct arena a = {0};
     const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
     if (data && node_get(data, "fresh")) { /* parts of its workspace may be left */
-        t->again = ev->attempt == t->row.attempts;
+        t->restarted = ev->attempt == t->row.attempts;
         arena_done(&a);
         return;
     }
@@ -170,7 +170,7 @@ static bool load_event(void *ctx, const struct store_event *ev)
     if (strcmp(ev->name, "task.failed") == 0)
         load_failure(past, t, ev);
     if (strcmp(ev->name, "task.said") == 0)
-        t->said = ev->attempt == t->row.attempts;
+        t->has_message = ev->attempt == t->row.attempts;
     if (landed || strcmp(ev->name, "task.committed") == 0)
         note_commit(past, t, ev, landed);
     t->in_conflict = t->in_conflict && !ends_conflict(ev->name);

@@ -111,7 +111,7 @@ static void land_again(struct run *run, uint32_t task)
     struct attempt *attempt = resume_reopen(run, task);
     bool whole = workspace_is_whole(&attempt->ws);
     if (!whole && !attempt->agent_started) { /* a worker makes it again */
-        tr->lands = true;
+        tr->land_only = true;
         sched_set_lanes(&run->sched, task, -1, -1); /* this needs no agent */
         attempt->has_workspace = false;
         attempt_free(attempt);
@@ -137,10 +137,10 @@ static void resume_session(struct run *run, uint32_t task)
     attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;
-    tr->said = past->said;
-    tr->remade = past->remade;
-    resume_set(&tr->from, NULL, past->from);
-    resume_set(&tr->origin, NULL, past->origin);
+    tr->has_message = past->has_message;
+    tr->remake_workspace = past->remake_workspace;
+    resume_set(&tr->remake_from, NULL, past->remake_from);
+    resume_set(&tr->first_start, NULL, past->first_start);
     sched_set_lanes(&run->sched, task, tr->lane, -1); /* only this engine knows the session */
     if (past->session) {
         tr->parked = !past->repair;

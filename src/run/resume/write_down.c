@@ -49,7 +49,7 @@ static int remove_half_workspaces(const struct run *run, struct err *err)
 {
     autofree char *tmp = state_tmp_path(run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
-    autofree char *work = mem_printf("%s/%s", run->work, run->id);
+    autofree char *work = mem_printf("%s/%s", run->work_dir, run->id);
     return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err) ||
                    layers_tidy(work, err)
                ? -1
@@ -100,7 +100,7 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
     bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
-    for (int n = anew && !past->said ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
+    for (int n = anew && !past->has_message ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
         autofree char *path = attempt_file_path(run->dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
@@ -127,7 +127,7 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
         .tokens_out = row->tokens_out,
         .usd = row->usd,
     };
-    memcpy(tr->tried, past->tried, sizeof(tr->tried));
+    memcpy(tr->retries_used, past->retries_used, sizeof(tr->retries_used));
     resume_set(&tr->reason, &s->reason, row->reason);
     resume_set(&tr->commit, &s->commit, row->commit);
     resume_set(&tr->landed, &s->landed, row->landed);
@@ -135,8 +135,8 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
     tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
-    tr->logged = row->attempts > 0;
-    tr->on_top = past->has_landed || past->on_tip;
+    tr->has_log_copies = row->attempts > 0;
+    tr->start_at_tip = past->has_landed || past->on_tip;
     tr->in_conflict = past->in_conflict;
     resume_set(&tr->landed_before, NULL, past->landed);
     resume_set(&tr->committed_before, NULL, past->committed);
@@ -161,7 +161,7 @@ static void load_task(struct run *run, uint32_t task)
     if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
         load_status(run, task, rt->past);
     if (run->resume->one) /* others may have landed since its first attempt */
-        tr->on_top = true;
+        tr->start_at_tip = true;
     if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
         load_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))

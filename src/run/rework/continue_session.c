@@ -163,9 +163,9 @@ void continue_session_record(struct run *run, uint32_t task, const char *say)
     continue_session_put_words(run, &a, data, say ? say : "try again");
     node_put_string(&a, data, "session", tr->session);
     node_put_string(&a, data, "tree", repair_words[tr->repair]);
-    if (tr->remade)
+    if (tr->remake_workspace)
         node_put_bool(&a, data, "remade", true);
-    node_put_string(&a, data, "from", tr->from);
+    node_put_string(&a, data, "from", tr->remake_from);
     record_step(run, EV_TASK_CONTINUED, task, data);
     arena_done(&a);
 }
@@ -185,9 +185,9 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
     resume_set(&tr->session, NULL, t->session);
     tr->repair = t->repair;
     tr->in_conflict = tr->in_conflict || conflict;
-    tr->said = true;
-    tr->remade = t->remade;
-    resume_set(&tr->from, NULL, t->from.len ? t->from.s : NULL);
-    sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+    tr->has_message = true;
+    tr->remake_workspace = t->remade;
+    resume_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
+    sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
     continue_session_record(run, task, t->say);
 }

@@ -25,7 +25,7 @@ static const char *find_session(const struct run *run, uint32_t task,
         return past->session;
     return agent_read_session(engine, out, &session)
                ? arena_str(&run->resume->past.arena, session.s)
-               : past->given;
+               : past->resumed_session;
 }
 
 static bool is_about_to_land(const struct resume_task *rt)

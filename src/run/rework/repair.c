@@ -48,8 +48,8 @@ static bool find_session(struct attempt *attempt)
 static bool can_repair(struct attempt *attempt, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
-           attempt->told_why && attempt->run->base && attempt->has_workspace && attempt->prepared &&
-           !attempt->tampered && agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
+           attempt->has_feedback && attempt->run->base && attempt->has_workspace && attempt->prepared &&
+           !attempt->tamper_error && agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
            workspace_is_whole(&attempt->ws) && find_session(attempt);
 }
 
@@ -72,8 +72,8 @@ static void set_start(struct attempt *attempt, const char *start)
 {
     struct task_run *tr = task_run(attempt);
     autofree char *was = tr->start;
-    if (!tr->origin)
-        tr->origin = steal_ptr(was);
+    if (!tr->first_start)
+        tr->first_start = steal_ptr(was);
     tr->start = mem_str(start);
 }
 
@@ -110,8 +110,8 @@ static int set_up_repair(struct attempt *attempt, enum failure failure, struct e
         if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
             return -1;
         set_start(attempt, attempt->candidate_base.s);
-    } else if (failure == FAILURE_SCOPE && attempt->was.len) {
-        return move_branch(attempt, attempt->was.s, err);
+    } else if (failure == FAILURE_SCOPE && attempt->branch_before.len) {
+        return move_branch(attempt, attempt->branch_before.s, err);
     }
     return 0;
 }
@@ -125,10 +125,10 @@ void repair_decide(struct attempt *attempt, enum failure failure)
         record_error(attempt->run, attempt->task, &err);
         goes_on = false;
     }
-    tr->on_top = tr->on_top || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
+    tr->start_at_tip = tr->start_at_tip || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
     if (!goes_on)
         tr->repair = REPAIR_NONE;
-    attempt->mends = attempt->keeps = goes_on;
+    attempt->repairs = attempt->keeps = goes_on;
 }
 
 void repair_wait(struct attempt *attempt)
@@ -139,7 +139,7 @@ void repair_wait(struct attempt *attempt)
     free(tr->session);
     tr->session = mem_str(park_session(attempt));
     attempt->has_workspace = false; /* the next attempt owns it */
-    sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+    sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
     attempt_free(attempt);
     task_retry_later(run, task, 0);
 }
@@ -156,7 +156,7 @@ static int remove_untracked(const struct attempt *attempt, struct err *err)
     at.excludes = attempt->excludes;
     if (root < 0)
         return err_sys(err, "open '%s'", attempt->ws.path);
-    if (included_open(&brought, attempt->brought, attempt->run->pf->repo.root, err) ||
+    if (included_open(&brought, attempt->included_list, attempt->run->pf->repo.root, err) ||
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
@@ -224,7 +224,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
     const struct task_run *tr = task_run(attempt);
     struct git_place at = run_place(attempt->run);
     autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
-    if (tr->said && tr->feedback)
+    if (tr->has_message && tr->feedback)
         buf_addf(&text, "%s\n\n", tr->feedback);
     buf_addstr(&text,
                "Your work is in conflict with what has landed meanwhile. Your folder now has "
@@ -246,7 +246,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
              "the files in your folder when you are done.\n%s",
              hunks.s);
     set_brief(attempt, &text);
-    task_run(attempt)->said = false;
+    task_run(attempt)->has_message = false;
     return 0;
 }
 
@@ -299,7 +299,7 @@ static void on_checked_out(struct attempt *attempt, int exit_code)
         attempt_read_tail(attempt, "prepare.log", &log);
         attempt_fail(attempt, FAILURE_SETUP, "cannot check out the merged tree: %s", log.s);
     } else if (remove_untracked(attempt, &err) ||
-               (attempt->mending == REPAIR_CONFLICT &&
+               (attempt->repair == REPAIR_CONFLICT &&
                 (repeat_merge(attempt, &err) || keep_brief(attempt, &err)))) {
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     } else {
@@ -324,11 +324,11 @@ void repair_prepare(struct attempt *attempt)
 {
     struct task_run *tr = task_run(attempt);
     struct err err = {0};
-    attempt->mending = tr->repair;
+    attempt->repair = tr->repair;
     tr->repair = REPAIR_NONE;
-    if (attempt->mending != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
-        tr->said = false;
-    if (attempt->mending < REPAIR_MERGED) {
+    if (attempt->repair != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
+        tr->has_message = false;
+    if (attempt->repair < REPAIR_MERGED) {
         attempt_run_agent(attempt);
         return;
     }
@@ -337,7 +337,7 @@ void repair_prepare(struct attempt *attempt)
         attempt_fail(attempt, FAILURE_SCOPE, "%s", err.msg);
         return;
     }
-    if (attempt->mending == REPAIR_CONFLICT && move_branch(attempt, tr->start, &err)) {
+    if (attempt->repair == REPAIR_CONFLICT && move_branch(attempt, tr->start, &err)) {
         attempt_error(attempt, &err);
         return;
     }
@@ -358,10 +358,10 @@ static void on_made_again(struct attempt *attempt)
 {
     struct task_run *tr = task_run(attempt);
     struct git_place here = workspace_place(&attempt->ws);
-    autofree char *from = steal_ptr(tr->from);
+    autofree char *from = steal_ptr(tr->remake_from);
     struct err err = {0};
-    attempt->ready = NULL; /* from here on it is a normal attempt */
-    tr->remade = false;
+    attempt->after_prepare = NULL; /* from here on it is a normal attempt */
+    tr->remake_workspace = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else {
@@ -375,7 +375,7 @@ void repair_make_again(struct attempt *attempt)
 {
     const struct task_run *tr = task_run(attempt);
     struct git_place at = run_place(attempt->run);
-    autofree char *parent = tr->from ? mem_printf("%s^1", tr->from) : mem_str(tr->start);
+    autofree char *parent = tr->remake_from ? mem_printf("%s^1", tr->remake_from) : mem_str(tr->start);
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
     if (git_resolve(&at, parent, &commit, &err) || move_branch(attempt, commit.s, &err))
@@ -460,7 +460,7 @@ int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *e
         move_branch(attempt, tr->commit, err))
         return -1;
     set_start(attempt, start.s);
-    free(steal_ptr(tr->origin));
+    free(steal_ptr(tr->first_start));
     tr->in_conflict = false;
     return 0;
 }

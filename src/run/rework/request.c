@@ -102,8 +102,8 @@ static char *find_session(const struct run *run, uint32_t task)
     autobuf struct buf session = BUF_INIT;
     if (!run->base || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))
         return NULL;
-    if (tr->was_in)
-        return mem_str(tr->was_in);
+    if (tr->last_session)
+        return mem_str(tr->last_session);
     return agent_read_session(engine, out, &session) ? buf_steal(&session) : NULL;
 }
 
@@ -149,9 +149,9 @@ static void recall_feedback(struct run *run, uint32_t task)
 static void reset_counts(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    memset(tr->tried, 0, sizeof(tr->tried));
-    tr->on_top = true;
-    run->order_done = 0; /* tasks behind it in the landing order wait for it again */
+    memset(tr->retries_used, 0, sizeof(tr->retries_used));
+    tr->start_at_tip = true;
+    run->order_settled = 0; /* tasks behind it in the landing order wait for it again */
 }
 
 static void add_unskipped(struct buf *text, size_t freed)
@@ -218,12 +218,12 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
     struct task_run *tr = &run->tasks[task];
     bool left = resume_has_leftovers(run, &k->past);
     reset_counts(run, task);
-    tr->on_top = tr->status.attempts > 0;
+    tr->start_at_tip = tr->status.attempts > 0;
     tr->in_conflict = false;
     resume_forget(tr);
     if (!left)
         tr->status.workspace = tr->status.branch = NULL;
-    sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
+    sched_set_lanes(&run->sched, task, tr->lane, tr->fallback_lane);
     record_together(run);
     record_restart(run, task, left);
     buf_addf(text, "'%s' %s", id_of(run, task),
@@ -270,7 +270,7 @@ static char *join_messages(const char *first, const char *words)
 static int say_next(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
-    bool other = tr->repair == REPAIR_CONFLICT && !tr->said;
+    bool other = tr->repair == REPAIR_CONFLICT && !tr->has_message;
     /* We record an attempt that resumes a session only when its agent starts. */
     int attempt = tr->status.attempts - (tr->attempt && tr->attempt->session);
     autofree char *all = join_messages(other ? NULL : tr->feedback, words);
@@ -278,7 +278,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
         return -1;
     free(tr->feedback);
     tr->feedback = steal_ptr(all);
-    tr->said = true;
+    tr->has_message = true;
     record_said(run, task, words);
     return 0;
 }
@@ -294,11 +294,11 @@ static int say_later(struct run *run, uint32_t task, const char *words, struct e
         return err_set(
             err, ERR_INPUT,
             "'%s' has just started, and its session is not known yet: try again in a moment", id);
-    autofree char *all = join_messages(tr->words, words);
+    autofree char *all = join_messages(tr->pending_message, words);
     if (continue_session_keep_words(run, task, tr->status.attempts, all, err))
         return -1;
-    free(tr->words);
-    tr->words = steal_ptr(all);
+    free(tr->pending_message);
+    tr->pending_message = steal_ptr(all);
     record_said(run, task, words);
     return 0;
 }
@@ -345,10 +345,10 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
 void request_pass_on(struct attempt *attempt)
 {
     struct task_run *tr = task_run(attempt);
-    autofree char *words = steal_ptr(tr->words);
+    autofree char *words = steal_ptr(tr->pending_message);
     if (!words)
         return;
-    autofree char *all = join_messages(attempt->told_why ? tr->feedback : NULL, words);
+    autofree char *all = join_messages(attempt->has_feedback ? tr->feedback : NULL, words);
     attempt_tell(attempt, all);
 }
 
@@ -356,7 +356,7 @@ bool request_follow_up(struct attempt *attempt)
 {
     struct run *run = attempt->run;
     struct task_run *tr = task_run(attempt);
-    autofree char *words = steal_ptr(tr->words);
+    autofree char *words = steal_ptr(tr->pending_message);
     struct err err = {0};
     if (!words)
         return false;
@@ -367,7 +367,7 @@ bool request_follow_up(struct attempt *attempt)
     }
     resume_set(&tr->session, NULL, park_session(attempt));
     tr->repair = REPAIR_OWN;
-    tr->said = true;
+    tr->has_message = true;
     tr->status.state = TASK_WAITING;
     free(tr->feedback);
     tr->feedback = mem_str(words);

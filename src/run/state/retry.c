@@ -63,7 +63,7 @@ int64_t retry_pause(enum failure failure, int times)
 bool retry_is_left(const struct run *run, uint32_t task, enum failure failure)
 {
     return !budget_is_spent(run, task) &&
-           run->tasks[task].tried[failure] < retry_times(run, task, failure);
+           run->tasks[task].retries_used[failure] < retry_times(run, task, failure);
 }
 
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure)
@@ -71,5 +71,5 @@ int64_t retry_delay(struct run *run, uint32_t task, enum failure failure)
     struct task_run *tr = &run->tasks[task];
     if (!retry_is_left(run, task, failure))
         return -1;
-    return retry_pause(failure, tr->tried[failure]++);
+    return retry_pause(failure, tr->retries_used[failure]++);
 }

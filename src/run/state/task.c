@@ -87,8 +87,8 @@ size_t task_take_back(struct run *run, uint32_t task)
 void task_skip(struct run *run, uint32_t task, const char *reason)
 {
     struct task_run *tr = &run->tasks[task];
-    watch_free(tr->retry);
-    tr->retry = NULL;
+    watch_free(tr->retry_timer);
+    tr->retry_timer = NULL;
     tr->parked = false;
     record_skipped(run, task, mem_str(reason));
     task_ended(run, task);
@@ -107,8 +107,8 @@ static void on_retry_timer(void *ctx)
     struct task_run *tr = ctx;
     struct run *run = tr->run;
     uint32_t task = (uint32_t)(tr - run->tasks);
-    watch_free(tr->retry);
-    tr->retry = NULL;
+    watch_free(tr->retry_timer);
+    tr->retry_timer = NULL;
     task_set_state(run, task, TASK_READY);
     sched_ready(&run->sched, task);
     run_wake(run);
@@ -120,5 +120,5 @@ void task_retry_later(struct run *run, uint32_t task, int64_t delay)
     tr->run = run;
     sched_set_aside(&run->sched, task);
     task_set_state(run, task, TASK_WAITING);
-    tr->retry = loop_timer(run->loop, delay, on_retry_timer, tr);
+    tr->retry_timer = loop_timer(run->loop, delay, on_retry_timer, tr);
 }

@@ -13,18 +13,18 @@ static void check_state(struct run *run, struct attempt *attempt)
     do {
         autochanges struct git_changes changes = {0};
         bool again = l.wrote;
-        if (shared_state_look(&run->shared->state, &changes, &err)) {
+        if (shared_state_look(&run->repo_watch->state, &changes, &err)) {
             record_error(run, -1, &err);
             return;
         }
         for (size_t i = 0; i < changes.odd.n; i++)
             repo_watch_tell_odd(&l, changes.odd.v[i]);
-        for (size_t i = 0; i < changes.list.n && run->shared->suspects.n; i++)
+        for (size_t i = 0; i < changes.list.n && run->repo_watch->suspects.n; i++)
             repo_watch_look_at(&l, &changes.list.v[i]);
         if (again)
             break;
     } while (l.wrote);
-    if (run->shared->suspects.n)
+    if (run->repo_watch->suspects.n)
         shared_look_at_conflicts(&l);
     repo_watch_look_done(&l);
 }
@@ -43,7 +43,7 @@ static void keep_running_suspects(const struct run *run, shared_tasks *suspects)
 
 static void check_checkout(struct run *run)
 {
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     autostrv struct strv paths = {0}, news = {0};
     struct err err = {0};
     bool looked = false, wanted = s->file_suspects.n > 0;
@@ -69,7 +69,7 @@ static void check_checkout(struct run *run)
 
 static void check_all(struct run *run, struct attempt *attempt, bool files)
 {
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     throttle_begin(&s->pace);
     check_state(run, attempt);
     throttle_end(&s->pace);
@@ -90,7 +90,7 @@ static void add_suspect(shared_tasks *suspects, uint32_t task)
 /* Looks before the process starts: earlier changes are not its doing. */
 void repo_watch_enter(struct attempt *attempt)
 {
-    struct repo_watch *s = attempt->run->shared;
+    struct repo_watch *s = attempt->run->repo_watch;
     if (!s)
         return;
     if (throttle_is_due(&s->pace))
@@ -101,26 +101,26 @@ void repo_watch_enter(struct attempt *attempt)
 
 void repo_watch_leave(struct attempt *attempt)
 {
-    struct repo_watch *s = attempt->run->shared;
+    struct repo_watch *s = attempt->run->repo_watch;
     if (s)
         check_all(attempt->run, attempt, throttle_is_due(&s->checkout.pace));
 }
 
 void repo_watch_finish(struct run *run)
 {
-    if (run->shared)
-        check_all(run, NULL, run->shared->file_suspects.n > 0);
+    if (run->repo_watch)
+        check_all(run, NULL, run->repo_watch->file_suspects.n > 0);
 }
 
 const char *repo_watch_changed_hook(const struct run *run)
 {
-    return run->shared ? run->shared->changed_hook : NULL;
+    return run->repo_watch ? run->repo_watch->changed_hook : NULL;
 }
 
 void repo_watch_own(struct run *run, const char *ref)
 {
     static const char below[] = "refs/heads/anabranch/";
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     if (s && strncmp(ref, below, strlen(below)) != 0) {
         char *key = arena_str(&s->arena, ref);
         (void)map_put(&s->ours, key, strlen(key), key);
@@ -129,13 +129,13 @@ void repo_watch_own(struct run *run, const char *ref)
 
 void repo_watch_saved(struct run *run, const char *ref, const char *commit)
 {
-    if (run->shared)
-        shared_state_note_ref(&run->shared->state, ref, commit);
+    if (run->repo_watch)
+        shared_state_note_ref(&run->repo_watch->state, ref, commit);
 }
 
 int repo_watch_begin(struct run *run, struct err *err)
 {
-    struct repo_watch *s = run->shared = mem_alloc(sizeof(*s));
+    struct repo_watch *s = run->repo_watch = mem_alloc(sizeof(*s));
     s->staged = (struct staged){.first = BUF_INIT};
     struct err none = {0};
     if (shared_state_open(&s->state, run->pf->repo.common, err))

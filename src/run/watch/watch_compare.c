@@ -18,7 +18,7 @@
 static void report_change(struct repo_watch_look *l, const struct finding *f)
 {
     if (l->told++ < SHARED_MAX)
-        repo_watch_tell(l->run, &l->run->shared->suspects, f);
+        repo_watch_tell(l->run, &l->run->repo_watch->suspects, f);
     else
         l->more++;
 }
@@ -76,10 +76,10 @@ void shared_conflicted(struct run *run, uint32_t task)
     struct git_place at = run_place(run);
     autobuf struct buf commit = BUF_INIT;
     struct err note = {0};
-    if (!run->shared || !str_begins(tr->branch, VAULT_BRANCHES))
+    if (!run->repo_watch || !str_begins(tr->branch, VAULT_BRANCHES))
         return;
     if (git_resolve(&at, tr->branch, &commit, &note) == 0) {
-        vec_push(&run->shared->conflicts, (struct shared_conflict){task, mem_str(commit.s)});
+        vec_push(&run->repo_watch->conflicts, (struct shared_conflict){task, mem_str(commit.s)});
         vault_keep(&at, tr->branch, commit.s, tr->start ? tr->start : run->base_commit, &note);
     }
     if (note.code)
@@ -128,7 +128,7 @@ static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, 
 
 void shared_look_at_conflicts(struct repo_watch_look *l)
 {
-    struct repo_watch *s = l->run->shared;
+    struct repo_watch *s = l->run->repo_watch;
     struct git_place at = run_place(l->run);
     size_t kept = 0;
     for (size_t i = 0; i < s->conflicts.n; i++) {
@@ -167,8 +167,8 @@ void repo_watch_restore_tip(struct run *run)
                         .from = run->tip,
                         .to = now.len ? now.s : NULL,
                         .restored = moved};
-    if (run->shared)
-        repo_watch_tell(run, &run->shared->suspects, &f);
+    if (run->repo_watch)
+        repo_watch_tell(run, &run->repo_watch->suspects, &f);
 }
 
 struct tip_search {
@@ -213,7 +213,7 @@ static bool was_landed_by_other_run(struct run *run, const char *commit)
 
 static void report_base(struct repo_watch_look *l, const char *from, const char *to)
 {
-    struct repo_watch *s = l->run->shared;
+    struct repo_watch *s = l->run->repo_watch;
     struct git_change c = {.name = l->run->base_ref,
                            .from = {.s = from, .len = strlen(from)},
                            .to = {.s = to, .len = to ? strlen(to) : 0}};
@@ -236,7 +236,7 @@ static bool is_known_to_run(const struct run *run, const char *commit)
 void repo_watch_followed(struct run *run, const char *from, const char *to)
 {
     struct repo_watch_look l = {.run = run};
-    if (run->shared && run->shared->suspects.n && !is_known_to_run(run, to))
+    if (run->repo_watch && run->repo_watch->suspects.n && !is_known_to_run(run, to))
         report_base(&l, from, to);
 }
 
@@ -253,8 +253,8 @@ static void check_ref(struct repo_watch_look *l, const struct git_change *c)
             report_base(l, run->published, c->to.s);
     } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
-    } else if (!map_get(&run->shared->ours, c->name, strlen(c->name)) &&
-               (run->shared->state.tables || strcmp(c->name, "refs/stash") != 0)) {
+    } else if (!map_get(&run->repo_watch->ours, c->name, strlen(c->name)) &&
+               (run->repo_watch->state.tables || strcmp(c->name, "refs/stash") != 0)) {
         report_ref(l, c); /* otherwise the reflog of the stash says more */
     }
 }
@@ -326,7 +326,7 @@ static const char *hash_content(struct git_content content, char hex[HASH_SHA256
 
 static void check_file(struct repo_watch_look *l, const struct git_change *c)
 {
-    struct repo_watch *s = l->run->shared;
+    struct repo_watch *s = l->run->repo_watch;
     autofree char *path = mem_printf("%s/%s", l->run->pf->repo.common, c->name);
     autofree char *saved = c->from.s ? repo_watch_save(l->run, c->name, c->from) : NULL;
     autobuf struct buf undo = BUF_INIT;
@@ -369,7 +369,7 @@ void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
 
 void repo_watch_look_done(struct repo_watch_look *l)
 {
-    const shared_tasks *suspects = &l->run->shared->suspects;
+    const shared_tasks *suspects = &l->run->repo_watch->suspects;
     struct finding remotes = {.what = "ref", .name = "refs/remotes", .more = l->remotes};
     struct finding rest = {.what = "ref", .more = l->more};
     if (l->remotes)

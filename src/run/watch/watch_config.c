@@ -88,9 +88,9 @@ static bool restore_setting(struct config_check *l, const char *key, struct git_
 
 static void blame_task(struct config_check *l, struct attempt *attempt, const char *key, bool restored)
 {
-    if (!attempt || attempt->tampered)
+    if (!attempt || attempt->tamper_error)
         return;
-    attempt->tampered = mem_printf(
+    attempt->tamper_error = mem_printf(
         "'%s' names a program that git would run and was set in the repository's %s%s%s", key,
         l->change->name,
         restored ? " while the task ran; we restored the file and saved the changed one as " : "",
@@ -101,7 +101,7 @@ static void blame_task(struct config_check *l, struct attempt *attempt, const ch
  * attempt that is about to have git run its program. */
 static void blame_suspects(struct config_check *l, const char *key, bool restored)
 {
-    const shared_tasks *suspects = &l->run->shared->suspects;
+    const shared_tasks *suspects = &l->run->repo_watch->suspects;
     if (suspects->n == 1)
         blame_task(l, l->run->tasks[suspects->v[0]].attempt, key, restored);
     if (!restored)
@@ -139,7 +139,7 @@ static void handle_setting(void *ctx, const char *key, struct git_values from, s
         undo_setting(l->path, key, from.n ? from.v->value : NULL, &undo);
         f.undo = undo.s;
     }
-    repo_watch_tell(l->run, &l->run->shared->suspects, &f);
+    repo_watch_tell(l->run, &l->run->repo_watch->suspects, &f);
 }
 
 static void count_unrestored(void *ctx, const char *key, struct git_values from,
@@ -158,7 +158,7 @@ static void restore_all(struct config_check *l)
     f.to = c->to.s ? "unreadable" : NULL;
     f.restored = (!c->to.s || save_changed_file(l)) && restore_file(l);
     f.saved = l->saved;
-    repo_watch_tell(l->run, &l->run->shared->suspects, &f);
+    repo_watch_tell(l->run, &l->run->repo_watch->suspects, &f);
 }
 
 static int read_settings(struct git_settings *s, struct git_content content, struct err *err)

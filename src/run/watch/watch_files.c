@@ -36,7 +36,7 @@ static void add_relative(const struct run *run, const char *path, const char *sl
 static void list_own_paths(const struct run *run, struct strv *out)
 {
     strv_push(out, ".anabranch/");
-    add_relative(run, run->work, "/", out);
+    add_relative(run, run->work_dir, "/", out);
     add_relative(run, run->state_dir, "/", out);
     add_relative(run, run->opts.log_dir, "/", out);
     add_relative(run, run->opts.own_file, "", out);
@@ -44,7 +44,7 @@ static void list_own_paths(const struct run *run, struct strv *out)
 
 void repo_watch_files_begin(struct run *run)
 {
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     const struct git_repo *repo = &run->pf->repo;
     autofree char *index = mem_printf("%s/index", repo->git_dir);
     autostrv struct strv own = {0};
@@ -67,13 +67,13 @@ static void report_index(struct run *run, const struct strv *paths, const char *
                         .paths = paths,
                         .more = paths->n > SHARED_MAX ? paths->n - SHARED_MAX : 0};
     if (paths->n)
-        repo_watch_tell(run, &run->shared->file_suspects, &f);
+        repo_watch_tell(run, &run->repo_watch->file_suspects, &f);
 }
 
 /* Saves the whole index, because nothing else has the staged changes. */
 static void report_unstaged(struct run *run, const struct strv *paths)
 {
-    const struct buf *first = &run->shared->staged.first;
+    const struct buf *first = &run->repo_watch->staged.first;
     struct git_content content = {.s = first->s, .len = first->len, .mode = 0600};
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
     autobuf struct buf undo = BUF_INIT;
@@ -85,7 +85,7 @@ static void report_unstaged(struct run *run, const struct strv *paths)
 
 static void check_index(struct run *run)
 {
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     autostagedchange struct staged_change c = {0};
     autobuf struct buf staged = BUF_INIT, unseen = BUF_INIT;
     const char *root = run->pf->repo.root;
@@ -136,7 +136,7 @@ static void report_file(struct run *run, const struct untracked_change *c)
                         .to = describe_size(is, &to),
                         .undo = undo.len ? undo.s : NULL,
                         .saved = saved};
-    repo_watch_tell(run, &run->shared->file_suspects, &f);
+    repo_watch_tell(run, &run->repo_watch->file_suspects, &f);
 }
 
 /* A file that changes repeatedly is reported once. */
@@ -149,7 +149,7 @@ static bool mark_reported(struct repo_watch *s, const struct untracked_change *c
 
 static void check_untracked(struct run *run)
 {
-    struct repo_watch *s = run->shared;
+    struct repo_watch *s = run->repo_watch;
     autountracked struct untracked_changes changes = {0};
     struct finding rest = {.what = "untracked"};
     struct err err = {0};
@@ -172,8 +172,8 @@ static void check_untracked(struct run *run)
 
 void repo_watch_files_look(struct run *run)
 {
-    if (run->shared->has_staged)
+    if (run->repo_watch->has_staged)
         check_index(run);
-    if (run->shared->has_untracked)
+    if (run->repo_watch->has_untracked)
         check_untracked(run);
 }

@@ -52,7 +52,7 @@ void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct
 
 char *repo_watch_save(struct run *run, const char *name, struct git_content content)
 {
-    autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->shared->saved);
+    autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->repo_watch->saved);
     const char *slash = strrchr(name, '/');
     char *path = mem_printf("%s/%s", dir, slash ? slash + 1 : name);
     struct err err = {0};
