@@ -106,9 +106,9 @@ static int create_ref(struct cleaner *c, const struct leftover_task *t, int atte
     buf_addstr(ret_id, ref + strlen(SALVAGE_REFS));
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", ref);
-    if (clean_base(c, t->run, &base, &ignored) == 0)
-        vault_keep(&c->at, ref, commit, base.s, &ignored);
-    return 0;
+    if (clean_base(c, t->run, &base, &ignored))
+        return 0;
+    return vault_keep(&c->at, ref, commit, base.s, &ignored, err);
 }
 
 /* Notes of the engine on the attempt, if they still exist. */

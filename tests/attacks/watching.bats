@@ -79,6 +79,25 @@ END
     assert_clean 'refs/anabranch/salvage/*/victim/1' 'refs/anabranch/salvage/*/victim/1.commits'
 }
 
+# The agent is as fast as can be: it strikes when the ref is there and its copy is not.
+@test "work whose objects are deleted while we save it is saved again" {
+    make_repo
+    begin_plan
+    add_task victim 'retry: 0' -- 'write half H' 'exit 1'
+    wrap_git 'if [[ $sub == bundle && ! -e $dir/struck ]]; then' \
+        '    touch "$dir/struck"' \
+        '    "$git" for-each-ref --format="delete %(refname)" refs/anabranch/salvage | "$git" update-ref --stdin' \
+        '    "$git" reflog expire --expire=now --all && "$git" prune --expire=now' \
+        'fi'
+    run_plan --json
+    assert_status 1
+    [[ -e $BATS_TEST_TMPDIR/struck ]] || fail 'nothing was deleted'
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/victim/1')" half H
+    git fsck --no-dangling >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
+    [[ -s $(echo .git/anabranch/vault/*/victim/1.bundle) ]] || fail 'the vault has no copy'
+    assert_clean 'refs/anabranch/salvage/*/victim/1'
+}
+
 @test "saved work that an agent points elsewhere is restored, and so is the run's tip" {
     make_repo
     begin_plan 'limits: {workers: 2}'

@@ -100,7 +100,8 @@ static int write_salvage(struct attempt *attempt, struct salvage_job *sj, bool a
         strv_push(&kept, tr->landed);
     for (size_t i = 0; i < tr->own_heads.n; i++)
         strv_push(&kept, tr->own_heads.v[i]);
-    return salvage_rest(sj, kept.n ? (const char *const *)kept.v : none, has_nested(attempt), ret, err);
+    return salvage_rest(sj, kept.n ? (const char *const *)kept.v : none, has_nested(attempt), ret,
+                        err);
 }
 
 char *salvage_ref(const struct run *run, const char *id, int attempt)
@@ -142,7 +143,8 @@ static void use_scan(struct attempt *attempt, struct commit_job *commit)
  * the scan shows something else. */
 static void keep_scan(struct attempt *attempt)
 {
-    if (comparison_base(attempt) != task_run(attempt)->start || attempt->scan_is_valid || !attempt->scan.no_attributes)
+    if (comparison_base(attempt) != task_run(attempt)->start || attempt->scan_is_valid ||
+        !attempt->scan.no_attributes)
         return;
     attempt->scan_is_valid = true;
     attempt->scanned_at = clock_mono();
@@ -200,8 +202,10 @@ bool attempt_salvage_commit(struct attempt *attempt, const char *commit)
     }
     buf_addstr(&saved.commit, commit);
     const char *start = task_run(attempt)->start;
-    vault_keep(&at, ref, commit, start ? start : attempt->run->base_commit, &saved.vault);
-    if (durable_sync(attempt->run, &err)) {
+    if (!start)
+        start = attempt->run->base_commit;
+    if (vault_keep(&at, ref, commit, start, &saved.vault, &err) ||
+        durable_sync(attempt->run, &err)) {
         record_salvage_failure(attempt, &err);
         return false;
     }
@@ -231,5 +235,6 @@ bool attempt_salvage_rest(struct attempt *attempt)
 
 bool attempt_salvage_since(struct attempt *attempt, const char *start, const char *why)
 {
-    return !attempt->has_workspace || !attempt->agent_started || salvage_work(attempt, true, start, why);
+    return !attempt->has_workspace || !attempt->agent_started ||
+           salvage_work(attempt, true, start, why);
 }

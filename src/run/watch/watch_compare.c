@@ -75,12 +75,14 @@ void shared_conflicted(struct run *run, uint32_t task)
     const struct task_run *tr = &run->tasks[task];
     struct git_place at = run_place(run);
     autobuf struct buf commit = BUF_INIT;
-    struct err note = {0};
+    struct err note = {0}, err = {0};
     if (!run->repo_watch || !str_begins(tr->branch, VAULT_BRANCHES))
         return;
     if (git_resolve(&at, tr->branch, &commit, &note) == 0) {
         vec_push(&run->repo_watch->conflicts, (struct shared_conflict){task, mem_str(commit.s)});
-        vault_keep(&at, tr->branch, commit.s, tr->start ? tr->start : run->base_commit, &note);
+        const char *start = tr->start ? tr->start : run->base_commit;
+        if (vault_keep(&at, tr->branch, commit.s, start, &note, &err))
+            record_error(run, task, &err);
     }
     if (note.code)
         record_error(run, task, &note);
@@ -118,10 +120,11 @@ static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, 
                                 .from = {.s = c->commit, .len = strlen(c->commit)},
                                 .to = {.s = now, .len = strlen(now)}};
     bool above = false;
-    struct err none = {0};
+    struct err none = {0}, err = {0};
     if (git_is_ancestor(&at, c->commit, now, &above, NULL) || !above)
         report_ref(l, &change);
-    vault_keep(&at, change.name, now, l->run->base_commit, &none);
+    if (vault_keep(&at, change.name, now, l->run->base_commit, &none, &err))
+        record_error(l->run, c->task, &err);
     free(c->commit);
     c->commit = mem_str(now);
 }

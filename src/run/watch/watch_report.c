@@ -88,9 +88,12 @@ char *repo_watch_keep(struct run *run, const char *commit)
         if (git_resolve(&at, ref, &there, NULL) &&
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
             repo_watch_saved(run, ref, commit);
-            vault_keep(&at, ref, commit, run->base_commit, &err);
-            if (err.code || durable_sync(run, &err))
+            struct err note = {0};
+            if (vault_keep(&at, ref, commit, run->base_commit, &note, &err) ||
+                durable_sync(run, &err))
                 record_error(run, -1, &err);
+            if (note.code)
+                record_error(run, -1, &note);
             return ref;
         }
         free(ref);

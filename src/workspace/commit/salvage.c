@@ -302,16 +302,18 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
 {
     struct git_place at = {.git_dir = job->commit.ws->common, .batch = job->commit.ws->batch};
     bool moved = true;
-    if (ret->commit.len)
-        unsynced_note();
-    if (ret->commit.len && !job->unnamed &&
-        git_move_ref(&at, job->ref, "", ret->commit.s, "anabranch: salvage", &moved, err))
+    if (!ret->commit.len)
+        return 0;
+    unsynced_note();
+    if (job->unnamed)
+        return 0;
+    if (git_move_ref(&at, job->ref, "", ret->commit.s, "anabranch: salvage", &moved, err))
         return -1;
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", job->ref);
-    if (ret->commit.len && !job->unnamed)
-        vault_keep(&at, job->ref, ret->commit.s, job->commit.start, &ret->vault);
-    return 0;
+    ret->objects_lost =
+        vault_keep(&at, job->ref, ret->commit.s, job->commit.start, &ret->vault, err) != 0;
+    return ret->objects_lost ? -1 : 0;
 }
 
 /* The work tree is gone, but its index may still exist. */
@@ -377,7 +379,7 @@ static int save_all(const struct salvage_job *job, struct salvaged *ret, struct 
     return set_ref(job, ret, err);
 }
 
-int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+static int save_once(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     struct salvage_job staged = *job;
     autobuf struct buf tree = BUF_INIT;
@@ -386,6 +388,30 @@ int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struc
         return -1;
     staged.commit.tree = done ? tree.s : NULL;
     return save_all(&staged, ret, err);
+}
+
+/* Forgets what we have saved so far. The refs may point to objects that no longer exist. */
+static int start_over(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+{
+    struct git_place at = {.git_dir = job->commit.ws->common};
+    autofree char *commits = mem_printf("%s.commits", job->ref);
+    salvaged_done(ret);
+    *ret = (struct salvaged)SALVAGED_INIT;
+    return git_call(&at, NULL, err, "update-ref", "--no-deref", "-d", job->ref, NULL) ||
+                   git_call(&at, NULL, err, "update-ref", "--no-deref", "-d", commits, NULL)
+               ? -1
+               : 0;
+}
+
+int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+{
+    enum { TRIES = 5 };
+    for (int tries = 1;; tries++) {
+        if (save_once(job, ret, err) == 0)
+            return 0;
+        if (!ret->objects_lost || tries == TRIES || start_over(job, ret, err))
+            return -1;
+    }
 }
 
 /* The index entries that `git add` skipped. */

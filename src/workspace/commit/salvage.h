@@ -45,6 +45,7 @@ struct salvaged {
     struct strv dropped;  /* ignored files and folders that are not saved: the first few ... */
     size_t dropped_count; /* ... of that many */
     struct err vault;     /* a message about its bundle (vault.h), if any */
+    bool objects_lost;    /* it failed: somebody deleted git objects while we saved */
     struct strv left; /* the first few of the files that exceed the bounds; the workspace must stay
                          for them */
     size_t left_count;
@@ -58,8 +59,9 @@ struct salvaged {
 void salvaged_done(struct salvaged *s);
 #define autosalvaged own_cleanup(salvaged_done)
 
-/* Saves the workspace. If this fails, the workspace must stay. The caller may try again with the
- * same ref if that does not exist yet. */
+/* Saves the workspace, again if somebody deletes what we have saved before its bundle exists. If
+ * this fails, the workspace must stay. The caller may try again with the same ref if that does not
+ * exist yet. */
 int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struct err *err);
 
 /* The same for a workspace whose files are in a commit that stays: saves everything else. `kept`

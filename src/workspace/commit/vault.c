@@ -131,19 +131,30 @@ static int make_checked_bundle(const struct git_place *at, const char *ref, cons
     return -1;
 }
 
-void vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
-                struct err *ret_note)
+/* Fails if somebody has deleted objects of the commit. */
+static int check_complete(const struct git_place *at, const char *commit, const char *start,
+                          struct err *err)
+{
+    autofree char *from = mem_printf("^%s", start);
+    return git_call(at, NULL, err, "rev-list", "--objects", "--quiet", commit, from, NULL);
+}
+
+int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+               struct err *ret_note, struct err *err)
 {
     struct git_place place = {.git_dir = at->git_dir};
     struct err why = {0};
     bool moved = false;
     *ret_note = (struct err){0};
     unsynced_note();
-    if (make_checked_bundle(&place, ref, commit, start, &moved, &why))
+    if (make_checked_bundle(&place, ref, commit, start, &moved, &why)) {
         (void)err_set(ret_note, ERR_ENV, "the vault has no copy of %s: %s", ref, why.msg);
-    else if (moved)
+        return check_complete(&place, commit, start, err);
+    }
+    if (moved)
         (void)err_set(ret_note, ERR_ENV, "another program had deleted or moved %s: it is restored",
                       ref);
+    return 0;
 }
 
 int vault_tidy(const struct git_place *at, const char *run, struct err *err)

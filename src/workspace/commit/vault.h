@@ -23,10 +23,10 @@
 /* Makes the bundle of a salvage. `ref` is the full name of its first ref, which is at `commit`; if
  * an agent moves it in the meantime, we move it back. The bundle omits the history of `start`.
  * `at` is a place of the repository. ret_note gets a message for the user: that the ref had been
- * moved, or why there is no bundle; its code is 0 if there is nothing to report. The work itself
- * is saved in any case. */
-void vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
-                struct err *ret_note);
+ * moved, or why there is no bundle; its code is 0 if there is nothing to report. Returns -1 only if
+ * there is no bundle and somebody has deleted objects of the commit: the work is not saved. */
+int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+               struct err *ret_note, struct err *err);
 
 /* Restores refs that the bundles have and that the repository has lost or moved; appends them to
  * ret_refs. `ref` limits this to its salvage; NULL: all salvages. */
