@@ -137,7 +137,7 @@ cd '$PWD'; timeout 20 '$ANABRANCH' \$command >>'$BATS_TEST_TMPDIR/said' 2>&1; ec
 done; echo 1 >\"\$ws/result\""
     run_plan --json
     assert_status 0
-    [[ $(grep -c 'hidden from what runs inside a task' "$BATS_TEST_TMPDIR/said") == 6 ]] ||
+    [[ $(grep -c 'hidden from processes inside a task' "$BATS_TEST_TMPDIR/said") == 6 ]] ||
         fail "$(<"$BATS_TEST_TMPDIR/said")" "$(<"$BATS_TEST_TMPDIR/codes")"
     assert_clean
 }

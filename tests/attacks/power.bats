@@ -127,7 +127,7 @@ assert_survives_at() { # N
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume 3>&-
     assert_status 0
-    assert_contains 'removed 2 git objects without content'
+    assert_contains 'removed 2 empty git objects'
     assert_in main a work
     assert_in main b work
     assert_unchanged_checkout

@@ -70,7 +70,7 @@ assert_answer() { # FILE TEXT
 
 @test "an agent steers nothing: it finds neither runs nor the socket" {
     has_namespace || skip 'no namespaces here'
-    steers_nothing 'hidden from what runs inside a task' FileNotFoundError
+    steers_nothing 'hidden from processes inside a task' FileNotFoundError
 }
 
 @test "an agent steers nothing where it has no namespace" {
@@ -109,7 +109,7 @@ END
     local crowd=$!
     wait_for test -e "$BATS_TEST_TMPDIR/here"
     says 'is paused' pause
-    says 'goes on' continue
+    says 'continues' continue
     patience=20 wait_for test -e "$BATS_TEST_TMPDIR/dropped" # each has its time, however slowly it talks
     wait "$crowd"
     touches on

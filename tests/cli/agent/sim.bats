@@ -90,9 +90,9 @@ assert_step_failed() { # N MESSAGE
 
 @test "sim: numbers in the environment are checked" {
     ANABRANCH_ATTEMPT=0 run_sim ''
-    assert_usage_error "ANABRANCH_ATTEMPT: '0' is not a number from 1 on" __sim
+    assert_usage_error "ANABRANCH_ATTEMPT: '0' is not a number of at least 1" __sim
     ANABRANCH_ESTIMATE_MS=soon run_sim ''
-    assert_usage_error "ANABRANCH_ESTIMATE_MS: 'soon' is not a number from 0 on" __sim
+    assert_usage_error "ANABRANCH_ESTIMATE_MS: 'soon' is not a number of at least 0" __sim
 }
 
 @test "sim: arguments are words or JSON strings, the last one may be the rest of the line" {
@@ -136,9 +136,9 @@ assert_step_failed() { # N MESSAGE
     run_sim 'sim> limit never'
     assert_step_failed 1 "limit: 'never' is not a duration"
     run_sim 'sim> exit 256'
-    assert_step_failed 1 "exit: '256' is not a number from 0 on, or too large"
+    assert_step_failed 1 "exit: '256' is not a number of at least 0, or too large"
     run_sim 'sim> flood -1'
-    assert_step_failed 1 "flood: '-1' is not a number from 0 on, or too large"
+    assert_step_failed 1 "flood: '-1' is not a number of at least 0, or too large"
     run_sim 'sim> tokens 1 2 0x3'
     assert_step_failed 1 "tokens: '0x3' is not an amount of dollars"
     run_sim 'sim> chmod 0788 a'

@@ -372,7 +372,7 @@ killed_with_locks() {
     flock "$turn"
     export ANABRANCH_PATIENCE=2s
     start_plan
-    wait_for grep -q 'waiting for another run' "$events"
+    wait_for grep -q 'waiting for another anabranch run' "$events"
     kill -INT "$engine"
     wait_for signal_seen
     kill -INT "$engine"

@@ -375,7 +375,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $stderr == *'no arguments' ]] || fail
     run_apart post </dev/null
     assert_status 1
-    [[ $stderr == 'no line with an address'* ]] || fail
+    [[ $stderr == 'standard input has no line with an address'* ]] || fail
 }
 
 # Serves HTTPS on this machine, with a certificate of its own. What was posted is in ../got; the

@@ -62,8 +62,8 @@ assert_once() { # TASK...
     assert_status 0
     assert_contains "Run $id"
     [[ $output =~ b\ +run\ +its\ agent\ was\ running ]] || fail "b is not said to run again"
-    assert_contains '1 task was not begun'
-    assert_contains '1 has landed'
+    assert_contains '1 task was not started'
+    assert_contains '1 task has landed'
     resume --json
     assert_status 0
     assert_event run.resumed '' "\"run\":\"$id\",\"steps\":{\"keep\":1,"
@@ -805,7 +805,7 @@ unbegun_run() { # ID
     [[ $stderr == *"run $id was killed before it began"*'would be removed'* && -e .git/anabranch/runs/$id ]] || fail 'dry'
     run_apart anabranch resume
     assert_status 0
-    [[ $stderr == *"run $id was killed before it began: there is nothing to resume, and its folder is removed"* ]] || fail 'resume'
+    [[ $stderr == *"run $id was killed before it began: there is nothing to resume, and its folder was removed"* ]] || fail 'resume'
     assert_contains 'Nothing to resume: every run has finished'
     [[ ! -e .git/anabranch/runs/$id ]] || fail 'its folder is left'
     unbegun_run "$id"

@@ -239,7 +239,7 @@ run_row() { # COLUMNS
     assert_status 2
     [[ $stderr == *"task 's' has not started in run "* ]] || fail
     say r '  '
-    assert_usage_error 'there is nothing to say' say
+    assert_usage_error 'the text is empty' say
     retry a --run nope
     assert_status 2
     [[ $(sqlite3 .git/anabranch/state.db 'select count(*) from events') == "$before" ]] || fail "events"

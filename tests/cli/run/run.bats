@@ -1075,7 +1075,7 @@ commit_without_pause() { # BRANCH
     add_task a -- 'write a 1'
     run_plan
     assert_status 3
-    [[ $stderr == *"task 'a': the verification's program 'no-such-program' is not found"* ]] || fail "expected a message"
+    [[ $stderr == *"task 'a': cannot find the program 'no-such-program' of the verification"* ]] || fail "expected a message"
     begin_plan
     add_task a 'verify: no-such-program --all' -- 'write a 1'
     run_plan

@@ -646,7 +646,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     before=$(git rev-parse next)
     converge --into-base --base next
     assert_status 1
-    assert_error "thread-1: failed: the checkout of next could not follow: a rebase of 'next' is under way"
+    assert_error "thread-1: failed: the checkout of next could not follow: a rebase of 'next' is in progress"
     [[ $(git rev-parse next) == "$before" ]] || fail 'it was moved'
 }
 

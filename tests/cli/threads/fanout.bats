@@ -141,7 +141,7 @@ assert_thread() { # ID BRANCH COMMIT
     make_threads 2 '[workspace]' 'ports = 4'
     fanout plan.toml
     assert_status 3
-    assert_error "no 4 ports in a row are free"
+    assert_error "no 4 consecutive ports are free"
 }
 
 @test "--engine and --only; --dry-run changes nothing" {
@@ -367,13 +367,13 @@ assert_thread() { # ID BRANCH COMMIT
     printf '[[threads]]\nid = 9\nbranch = "b"\ngoal = "g"\nowns = ["d2/*.c"]\n' >plan.toml
     fanout plan.toml
     assert_status 2
-    assert_error "thread 9 owns 'd2/*.c', which overlaps with 'd2' of thread 2"
+    assert_error "thread 9 owns 'd2/*.c', which overlaps with 'd2' of the existing thread 2"
     file=$(git -C worktrees/thread-1 rev-parse --git-dir)/anabranch.json
     sed -i 's|"requests":\[\]|"requests":[{"path":"lib","at":1}]|' "$file"
     sed -i 's|d2/\*.c|lib/x|' plan.toml
     fanout plan.toml
     assert_status 2
-    assert_error "'lib' of thread 1"
+    assert_error "'lib' of the existing thread 1"
     assert_untouched
 }
 

@@ -415,7 +415,7 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=skip&task=fourth' 200 'is skipped'
     steer 'verb=stop&task=long' 200 'is asked to stop'
     wait_for in_events task.failed long
-    steer 'verb=stop&task=long' 409 'has ended already'
+    steer 'verb=stop&task=long' 409 'has already ended'
     steer 'verb=retry&task=third' 409 'has not started'
     steer 'verb=say&task=other&text=+' 409 'the message is empty'
     steer 'verb=retry&task=fourth' 200 'runs after all'
@@ -426,7 +426,7 @@ steer() { # QUERY STATUS TEXT
     # shellcheck disable=SC2016 # it is expanded each time
     wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"long\"" "$events") == 2 ]]'
     ! in_events task.started third || fail "it was begun in a run that is paused"
-    steer 'verb=continue' 200 'goes on'
+    steer 'verb=continue' 200 'continues'
     wait_for in_events task.landed third
     touch "$BATS_TEST_TMPDIR/go"
     end_plan
@@ -434,7 +434,7 @@ steer() { # QUERY STATUS TEXT
     in_events task.skipped after
     in_events task.skipped fourth
     in_events task.landed other
-    steer 'verb=pause' 404 'does not go on'
+    steer 'verb=pause' 404 'the run is not running'
     end_serve
 }
 

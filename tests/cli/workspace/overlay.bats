@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Workspaces that are overlays over one pristine tree: what is in them, who sees it, and what is left.
+# Workspaces that are overlays over one base tree: what is in them, who sees it, and what is left.
 # shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
@@ -401,7 +401,7 @@ stay() {
     assert_in main many/new 1
     assert_clean
     run_apart anabranch doctor
-    assert_contains 'overlays over one pristine tree'
+    assert_contains 'overlays over one base tree'
 }
 
 @test "overlay: a small repository has nothing to prepare" {
@@ -509,9 +509,9 @@ leave() {
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume
     assert_status 3
-    [[ $stderr == *"process $shell sees what is in"* ]] || fail "$stderr"
+    [[ $stderr == *"process $shell still uses"* ]] || fail "$stderr"
     run_apart anabranch clean --all
-    [[ $output$stderr == *"process $shell sees what is in"* ]] || fail "$output$stderr"
+    [[ $output$stderr == *"process $shell still uses"* ]] || fail "$output$stderr"
     leave
     if [[ ! -e .anabranch/worktrees/$(basename .anabranch/worktrees/*)/.a.layers/commit ]]; then
         assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/a/1')" new-a 1
@@ -531,7 +531,7 @@ leave() {
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume
     assert_status 3
-    [[ $stderr == *"another process, such as a shell, sees what is in"* ]] || fail "$stderr"
+    [[ $stderr == *"another process, such as a shell, still uses"* ]] || fail "$stderr"
     leave
     run_apart anabranch resume
     assert_status 0

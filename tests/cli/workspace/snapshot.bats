@@ -196,7 +196,7 @@ no_subvolumes() {
     assert_status 0
     assert_only_pristine
     run anabranch clean
-    assert_contains "kept     tree $(echo "$PWD"/.git/anabranch/pristine/*): workspaces of the next"
+    assert_contains "kept     tree $(echo "$PWD"/.git/anabranch/pristine/*): the next run makes workspaces from it"
     run anabranch clean --all --dry-run
     assert_contains "would remove  tree $(echo "$PWD"/.git/anabranch/pristine/*): "
     assert_only_pristine
