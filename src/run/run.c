@@ -93,7 +93,8 @@ static void compute_order(struct run *run)
 static int make_folders(struct run *run, struct err *err)
 {
     autofree char *tmp = run->base ? state_tmp_path(run->pf->repo.common) : NULL;
-    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_check(run->work_dir, err)
+    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) ||
+                   dirs_check(run->work_dir, err)
                ? -1
                : 0;
 }
@@ -409,10 +410,11 @@ void run_close(struct run *run)
         return;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {tr->reason,  tr->commit,        tr->landed,          tr->branch,
-                               tr->start,   tr->action,        tr->feedback,        tr->workspace,
-                               tr->session, tr->remake_from,          tr->first_start,          tr->pending_message,
-                               tr->last_session,  tr->landed_before, tr->committed_before};
+        char *const owned[] = {tr->reason,       tr->commit,        tr->landed,
+                               tr->branch,       tr->start,         tr->action,
+                               tr->feedback,     tr->workspace,     tr->session,
+                               tr->remake_from,  tr->first_start,   tr->pending_message,
+                               tr->last_session, tr->landed_before, tr->committed_before};
         for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         strv_done(&tr->own_heads);

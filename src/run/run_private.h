@@ -45,33 +45,34 @@ enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_CO
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
-    struct task_status status; /* its strings are those below */
+    struct task_status status;        /* its strings are those below */
     int retries_used[FAILURE_COUNT_]; /* retries used, by failure class */
-    bool reverts;              /* the last attempt would have undone landed work of others */
+    bool reverts;                     /* the last attempt would have undone landed work of others */
     char *reason, *commit, *landed, *branch, *start, *action, *workspace;
-    char *first_start;          /* the first start commit, if `start` has moved since; or NULL */
-    struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
-                              the log of a repaired workspace still has them */
-    char *feedback;        /* tells the next attempt's agent why the last attempt failed */
-    struct attempt *attempt;   /* the running attempt, or NULL */
-    struct watch *retry_timer;   /* timer until the next attempt, or NULL */
-    struct budget budget;  /* from the plan, or raised by a user */
-    int64_t order;         /* position in the landing order; never behind a dependant's */
+    char *first_start;       /* the first start commit, if `start` has moved since; or NULL */
+    struct strv own_heads;   /* the agent's last own commit, of each attempt that we committed anew;
+                                the log of a repaired workspace still has them */
+    char *feedback;          /* tells the next attempt's agent why the last attempt failed */
+    struct attempt *attempt; /* the running attempt, or NULL */
+    struct watch *retry_timer; /* timer until the next attempt, or NULL */
+    struct budget budget;      /* from the plan, or raised by a user */
+    int64_t order;             /* position in the landing order; never behind a dependant's */
     bool budget_warned;
-    bool has_log_copies;  /* copies of its logs exist: append to them */
-    bool steering_recorded; /* its agent tried to steer the run: recorded once */
-    int32_t lane,
-        fallback_lane; /* indexes in run->lanes; the spare one serves while the other is closed, or is -1 */
-    bool uses_fallback;    /* the task uses its fallback engine */
-    bool parked;        /* it waits until its lane opens again */
-    enum repair repair; /* the kind of repair that the next attempt is */
-    bool in_conflict;   /* its agent resolves the conflict between `commit` and `start` */
-    bool has_message;          /* `feedback` has a message from a person */
-    char *pending_message;  /* a message for a working agent: we deliver it when the agent is done; or NULL */
-    char *last_session; /* session of the last attempt, if known; or NULL */
+    bool has_log_copies;         /* copies of its logs exist: append to them */
+    bool steering_recorded;      /* its agent tried to steer the run: recorded once */
+    int32_t lane, fallback_lane; /* indexes in run->lanes; the spare one serves while the other is
+                                    closed, or is -1 */
+    bool uses_fallback;          /* the task uses its fallback engine */
+    bool parked;                 /* it waits until its lane opens again */
+    enum repair repair;          /* the kind of repair that the next attempt is */
+    bool in_conflict;            /* its agent resolves the conflict between `commit` and `start` */
+    bool has_message;            /* `feedback` has a message from a person */
+    char *pending_message; /* a message for a working agent: we deliver it when the agent is done;
+                              or NULL */
+    char *last_session;    /* session of the last attempt, if known; or NULL */
 
     /* In a resumed run: */
-    bool land_only;  /* it has a commit: make the workspace again and land it */
+    bool land_only;    /* it has a commit: make the workspace again and land it */
     bool start_at_tip; /* it landed before, or conflicted: start at the run's tip */
     char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
 
@@ -79,7 +80,7 @@ struct task_run {
      * workspace; or NULL. */
     char *session;
     bool remake_workspace; /* the workspace is gone: make it again, from `start` ... */
-    char *remake_from;  /* ... with the content of this commit as uncommitted files; or NULL */
+    char *remake_from;     /* ... with the content of this commit as uncommitted files; or NULL */
 };
 
 struct lane;
@@ -128,55 +129,56 @@ struct attempt {
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
     int64_t printed_bytes; /* bytes, by commands that have ended */
-    char *too_large;  /* why the change is too large to commit, or NULL */
+    char *too_large;       /* why the change is too large to commit, or NULL */
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;
-    bool staged_without_git;  /* we staged its files without starting git */
-    struct buf tree;   /* the staged tree, if there is no index of it */
-    struct stat index_stat; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
-    struct work_scan scan;    /* how the work tree differs from its index ... */
-    bool scan_is_valid;             /* ... still true: we started nothing in it since ... */
-    int64_t scanned_at;          /* ... this time; monotonic ms */
-    char *unkillable;               /* a process that nobody could kill, or NULL */
-    char exceeded_limit[16];            /* limit that the last command exceeded: "memory"; "": none */
+    bool staged_without_git; /* we staged its files without starting git */
+    struct buf tree;         /* the staged tree, if there is no index of it */
+    struct stat
+        index_stat; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
+    struct work_scan scan;     /* how the work tree differs from its index ... */
+    bool scan_is_valid;        /* ... still true: we started nothing in it since ... */
+    int64_t scanned_at;        /* ... this time; monotonic ms */
+    char *unkillable;          /* a process that nobody could kill, or NULL */
+    char exceeded_limit[16];   /* limit that the last command exceeded: "memory"; "": none */
     struct buf candidate;      /* the commit that we verify */
     struct buf candidate_base; /* the tip on which we made it */
-    struct buf branch_before;            /* commit of its branch before we committed */
+    struct buf branch_before;  /* commit of its branch before we committed */
     size_t hook;               /* index of the running commit hook */
-    enum repair repair;       /* the kind of repair that this attempt is */
-    char *clean_tree;               /* folder of a clean tree with the candidate alone, or NULL */
+    enum repair repair;        /* the kind of repair that this attempt is */
+    char *clean_tree;          /* folder of a clean tree with the candidate alone, or NULL */
     const struct plan_command *verification; /* the running verification command */
     int verify_step;                         /* verification commands started so far */
-    int races;                   /* checkouts that failed because another worktree vanished */
-    int port;                    /* first port of its block, or 0 */
-    bool prepared, tearing_down; /* the state of its workspace */
-    bool overdue;                /* a command of the plan took too long */
-    int64_t deadline;            /* of that command; monotonic ms */
-    char *excludes, *included_list;    /* files that list the included files; NULL: none were */
-    char *session;               /* session to resume, or NULL */
-    char *brief;                 /* tells the agent this instead of `feedback`; or NULL */
+    int races;                      /* checkouts that failed because another worktree vanished */
+    int port;                       /* first port of its block, or 0 */
+    bool prepared, tearing_down;    /* the state of its workspace */
+    bool overdue;                   /* a command of the plan took too long */
+    int64_t deadline;               /* of that command; monotonic ms */
+    char *excludes, *included_list; /* files that list the included files; NULL: none were */
+    char *session;                  /* session to resume, or NULL */
+    char *brief;                    /* tells the agent this instead of `feedback`; or NULL */
     void (*after_prepare)(
         struct attempt *attempt); /* called when the workspace is ready; NULL: start the agent */
     void (*after_teardown)(struct attempt *attempt); /* called after the teardown */
-    bool removes;                      /* after the failure: remove the workspace */
-    bool parks, keeps;                 /* after the failure: wait for a limit; keep the workspace */
-    bool falls_back;                   /* after the failure: start again with the fallback */
-    bool repairs;                        /* after the failure: resume the agent for a repair */
-    bool has_feedback;                     /* the task's `feedback` says why this attempt failed */
-    bool spoke_at_last_tick;                        /* the agent had spoken at the last tick */
+    bool removes;                                    /* after the failure: remove the workspace */
+    bool parks, keeps;       /* after the failure: wait for a limit; keep the workspace */
+    bool falls_back;         /* after the failure: start again with the fallback */
+    bool repairs;            /* after the failure: resume the agent for a repair */
+    bool has_feedback;       /* the task's `feedback` says why this attempt failed */
+    bool spoke_at_last_tick; /* the agent had spoken at the last tick */
     bool has_workspace;
-    bool printed_too_much;    /* its commands exceeded the output limit */
-    bool is_whole;   /* git has stored its whole change: salvaging it needs no size limit */
+    bool printed_too_much; /* its commands exceeded the output limit */
+    bool is_whole;         /* git has stored its whole change: salvaging it needs no size limit */
     bool verification_broken; /* its verification could not start: another attempt would not help */
     bool at_tip;
-    bool ended_early;      /* the agent stopped without a result: only its own commits count */
-    int64_t limit_resets_at;         /* when the limit resets; ms since 1970; 0: unknown */
-    int64_t retry_delay;   /* after the failure: ms until the next attempt, or -1 */
-    char *overrun;         /* by how much it exceeded a budget, or NULL */
-    struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
-    char *dir_error;        /* error text if an agent replaced that folder, or NULL */
-    char *tamper_error;        /* error text if it changed something outside its workspace, or NULL */
+    bool ended_early;        /* the agent stopped without a result: only its own commits count */
+    int64_t limit_resets_at; /* when the limit resets; ms since 1970; 0: unknown */
+    int64_t retry_delay;     /* after the failure: ms until the next attempt, or -1 */
+    char *overrun;           /* by how much it exceeded a budget, or NULL */
+    struct file_id dir_id;   /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
+    char *dir_error;         /* error text if an agent replaced that folder, or NULL */
+    char *tamper_error;      /* error text if it changed something outside its workspace, or NULL */
 };
 
 struct observer {
@@ -202,18 +204,19 @@ struct publication {
     struct stuck_watch *stuck; /* ends that git if it would wait forever */
     pid_t git;                 /* leader of its own process group while `child` is set */
     struct watch *limit;       /* ends the wait for that git */
-    bool given_up;      /* that git, or the wait for the lock, did not end: do not publish again */
-    struct buf base_seen;    /* the base commit that we saw last */
-    int64_t follow_ms;  /* time that merging the base into the tip took then */
-    bool base_moved;         /* the base has everything that we wanted to publish */
-    bool git_killed;        /* that git was killed before it moved the base or refused to */
-    int64_t deadline;   /* end of the wait for another git's lock */
-    bool wait_recorded;          /* that wait was reported */
-    bool fast_forward_marked, fast_forward_noted; /* we wrote the marks of the current fast-forward */
-    bool checkout_repaired;       /* we repaired a half-moved checkout, or there was none */
+    bool given_up; /* that git, or the wait for the lock, did not end: do not publish again */
+    struct buf base_seen; /* the base commit that we saw last */
+    int64_t follow_ms;    /* time that merging the base into the tip took then */
+    bool base_moved;      /* the base has everything that we wanted to publish */
+    bool git_killed;      /* that git was killed before it moved the base or refused to */
+    int64_t deadline;     /* end of the wait for another git's lock */
+    bool wait_recorded;   /* that wait was reported */
+    bool fast_forward_marked,
+        fast_forward_noted; /* we wrote the marks of the current fast-forward */
+    bool checkout_repaired; /* we repaired a half-moved checkout, or there was none */
     struct checkout_lock checkout;
-    int64_t git_wait_until; /* we wait until then for another git in the checkout ... */
-    bool git_outlasted_wait;    /* ... an earlier wait was in vain */
+    int64_t git_wait_until;  /* we wait until then for another git in the checkout ... */
+    bool git_outlasted_wait; /* ... an earlier wait was in vain */
     char *target;
     void (*after_move)(struct run *run, bool moved); /* called when that git has ended */
     void (*after)(struct run *run);
@@ -258,8 +261,8 @@ struct overlay_fill {
     struct base_tree_draft draft;
     struct strv indexes;           /* unused copies of its index */
     size_t indexes_kept;           /* copies ever put there */
-    bool has_included;                   /* the included files are in a layer below all overlays */
-    bool includes_alone;                    /* that failed: each workspace has its own included files */
+    bool has_included;             /* the included files are in a layer below all overlays */
+    bool includes_alone;           /* that failed: each workspace has its own included files */
     VEC(struct layers_hold) holds; /* workspaces from before the run was resumed */
 };
 
@@ -303,34 +306,35 @@ struct run {
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
-    VEC(struct lane *) lanes;         /* one per engine and account */
-    VEC(struct attempt *) landing;    /* committed, waiting to land */
+    VEC(struct lane *) lanes;          /* one per engine and account */
+    VEC(struct attempt *) landing;     /* committed, waiting to land */
     VEC(struct attempt *) unpublished; /* in the tip: report them once it is published */
-    VEC(struct attempt *) publishing; /* in the base once the running publication succeeds */
-    struct strv git_news;             /* git settings to report: git_frozen_news() */
-    struct strv spent_branches;                /* branches of landed tasks to delete, each with its commit */
+    VEC(struct attempt *) publishing;  /* in the base once the running publication succeeds */
+    struct strv git_news;              /* git settings to report: git_frozen_news() */
+    struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
     struct publication publication;
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
-    int64_t publishing_since; /* start of the last publication */
-    int64_t next_publication; /* earliest start of the next one, unless somebody waits for it */
-    uint32_t *by_order;       /* tasks with a landing order, lowest first */
+    int64_t publishing_since;    /* start of the last publication */
+    int64_t next_publication;    /* earliest start of the next one, unless somebody waits for it */
+    uint32_t *by_order;          /* tasks with a landing order, lowest first */
     size_t order_count, order_settled;
     size_t attempts;
     struct watch *signals[RUN_SIGNALS];
-    struct notifier *notifier; /* or NULL */
+    struct notifier *notifier;      /* or NULL */
     struct parallel *stream_events; /* or NULL */
-    struct listener *listener; /* or NULL */
-    bool foreign_steering_recorded;    /* an agent of another run tried to steer this one: recorded once */
+    struct listener *listener;      /* or NULL */
+    bool foreign_steering_recorded; /* an agent of another run tried to steer this one: recorded
+                                       once */
     struct warden warden;
-    int lock;             /* lock that marks the run as alive, or -1 */
-    bool gc_waits;        /* a running `git gc` holds git's gc lock */
-    struct watch *turn_timer;  /* timer of on_turn() */
-    enum contain contain; /* how we contain agents */
+    int lock;                 /* lock that marks the run as alive, or -1 */
+    bool gc_waits;            /* a running `git gc` holds git's gc lock */
+    struct watch *turn_timer; /* timer of on_turn() */
+    enum contain contain;     /* how we contain agents */
     int signal;
     bool draining, stopping, failed;
-    bool paused;    /* start no task until a person continues the run */
-    bool loop_stopped;      /* nothing is left to do: we have stopped the loop */
-    struct err err; /* why the program itself could not continue */
+    bool paused;       /* start no task until a person continues the run */
+    bool loop_stopped; /* nothing is left to do: we have stopped the loop */
+    struct err err;    /* why the program itself could not continue */
 };
 
 /* run.c */
@@ -408,8 +412,8 @@ int record_end(struct run *run, const char *state, int exit_code, struct err *er
  * ended. If `dir` is NULL, it starts in the workspace. */
 int process_start(struct attempt *attempt, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct attempt *, int), struct err *err);
-int process_start_guarded(struct attempt *attempt, const struct agent_call *call, const char *in_path,
-                          const char *out_path, const char *err_path,
+int process_start_guarded(struct attempt *attempt, const struct agent_call *call,
+                          const char *in_path, const char *out_path, const char *err_path,
                           void (*next)(struct attempt *, int), struct err *err);
 void process_order(struct attempt *attempt, char order);
 void process_done(struct process *p);
@@ -435,8 +439,9 @@ static inline const struct task *task_of(const struct attempt *attempt)
 void attempt_start(struct run *run, uint32_t task);
 struct attempt *attempt_new(struct run *run, uint32_t task, int number);
 void attempt_free(struct attempt *attempt);
-void attempt_run_agent(struct attempt *attempt);                     /* when the workspace is ready */
-char *attempt_file(const struct attempt *attempt, const char *name); /* path of a file of the attempt */
+void attempt_run_agent(struct attempt *attempt); /* when the workspace is ready */
+char *attempt_file(const struct attempt *attempt,
+                   const char *name); /* path of a file of the attempt */
 /* Appends the end of a file of the attempt, without secrets, for reasons and feedback. */
 void attempt_read_tail(const struct attempt *attempt, const char *name, struct buf *out);
 void attempt_stop(struct attempt *attempt, enum stop_reason why, char order);
@@ -445,7 +450,8 @@ void attempt_continue(struct attempt *attempt,
                       int64_t lost); /* continues them; its timeouts ignore the `lost` ms */
 
 /* run/attempt/commit.c */
-struct commit_job attempt_commit(const struct attempt *attempt, const char *index, const char *message);
+struct commit_job attempt_commit(const struct attempt *attempt, const char *index,
+                                 const char *message);
 void attempt_stage(struct attempt *attempt); /* the agent is done: commit its work */
 /* True if the task may change these paths (each followed by a NUL), or if the plan only warns.
  * Otherwise fails the attempt. */
@@ -473,8 +479,9 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
 void attempt_fail_stopped(struct attempt *attempt);
 /* Tells the agent of the next attempt what failed. */
 void attempt_feedback(struct attempt *attempt, const char *what, int exit_code, const char *output);
-void attempt_tell(struct attempt *attempt, const char *text);       /* the same, with free text */
-void attempt_error(struct attempt *attempt, const struct err *err); /* fails it with class internal */
+void attempt_tell(struct attempt *attempt, const char *text); /* the same, with free text */
+void attempt_error(struct attempt *attempt,
+                   const struct err *err); /* fails it with class internal */
 /* The commit is in the tip: salvages the rest of the workspace and removes the workspace, while the
  * attempt waits for the base to have the commit. attempt_drop_branches() deletes the branch. */
 void attempt_leave(struct attempt *attempt);

@@ -220,7 +220,8 @@ static bool is_judged_failed(struct attempt *attempt, struct buf *reason)
 
 /* Lets a drop-in classify the failure. With exit code 0, only the agent's own report says that it
  * failed. */
-static enum failure classify_failure(const struct attempt *attempt, int exit_code, enum failure failure)
+static enum failure classify_failure(const struct attempt *attempt, int exit_code,
+                                     enum failure failure)
 {
     const struct run_options *opts = &attempt->run->opts;
     if (!opts->blame || attempt->exit_signal)
@@ -287,13 +288,14 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
     else if (process_was_broken(attempt, &failure, &reason))
         attempt_fail(attempt, failure, "%s", reason.s);
     else if (!(attempt->ended_early = counts_by_commits(attempt, exit_code)) &&
-             agent_failed(engine, &attempt->report, exit_code, attempt->exit_signal, err_text.s, &failure,
-                          &reason))
+             agent_failed(engine, &attempt->report, exit_code, attempt->exit_signal, err_text.s,
+                          &failure, &reason))
         attempt_fail(attempt, classify_failure(attempt, exit_code, failure), "%s", reason.s);
     else if (attempt->tamper_error)
         attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
     else if (is_judged_failed(attempt, &reason))
-        attempt_fail(attempt, classify_failure(attempt, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
+        attempt_fail(attempt, classify_failure(attempt, exit_code, FAILURE_TRANSIENT), "%s",
+                     reason.s);
     else if (attempt->overrun && attempt->run->pf->plan.land_budget != LAND_BUDGET_WARN)
         attempt_fail(attempt, FAILURE_BUDGET, "used %s", attempt->overrun);
     else if (request_follow_up(attempt))
@@ -313,7 +315,8 @@ static void add_earlier_usage(struct attempt *attempt)
     for (int i = attempt->number - 1; attempt->session && i > 0; i--) {
         autofree char *out = attempt_file_path(run->dir, task_of(attempt)->id, i, "out");
         autofree char *err = attempt_file_path(run->dir, task_of(attempt)->id, i, "err");
-        if (!agent_add_use(run_engine(run, attempt->task), out, err, attempt->session, &attempt->report.before))
+        if (!agent_add_use(run_engine(run, attempt->task), out, err, attempt->session,
+                           &attempt->report.before))
             break;
     }
 }
@@ -337,12 +340,15 @@ static int start_agent(struct attempt *attempt, struct err *err)
     if (task_run(attempt)->uses_fallback)
         task.model = task.fallback.model;
     agent_leave_out(run_engine(attempt->run, attempt->task), &task);
-    if (attempt_write_prompt(attempt, prompt, err) || attempt_environment(attempt, &call.env, err) ||
+    if (attempt_write_prompt(attempt, prompt, err) ||
+        attempt_environment(attempt, &call.env, err) ||
         agent_build(run_engine(attempt->run, attempt->task), &task, &ctx, &call, err) ||
         process_start_guarded(attempt, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
-    output_tail_open(&attempt->tail, out, agent_dialect(run_engine(attempt->run, attempt->task)), &attempt->report);
-    agent_errors_open(&attempt->errors, errlog, run_engine(attempt->run, attempt->task), &attempt->report);
+    output_tail_open(&attempt->tail, out, agent_dialect(run_engine(attempt->run, attempt->task)),
+                     &attempt->report);
+    agent_errors_open(&attempt->errors, errlog, run_engine(attempt->run, attempt->task),
+                      &attempt->report);
     add_earlier_usage(attempt);
     logs_begin(attempt);
     attempt->agent_started = attempt->last_output = clock_mono();

@@ -27,7 +27,8 @@
 
 enum { MESSAGE_MAX = 1 << 20, SLOW_ADD_MS = 2000 };
 
-struct commit_job attempt_commit(const struct attempt *attempt, const char *index, const char *message)
+struct commit_job attempt_commit(const struct attempt *attempt, const char *index,
+                                 const char *message)
 {
     return (struct commit_job){
         .ws = &attempt->ws,
@@ -88,7 +89,8 @@ bool attempt_check_paths(struct attempt *attempt, const struct buf *paths)
     if (!n)
         return true;
     record_scope_violation(attempt, &strays, n);
-    enum enforce enforce = task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
+    enum enforce enforce =
+        task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
     if (enforce == ENFORCE_WARN)
         return true;
     add_stray_feedback(attempt, &strays);
@@ -131,7 +133,8 @@ static void fail_too_large(struct attempt *attempt, const char *why)
 
 /* True if the change is within its limits. A change that we staged ourselves is small enough;
  * otherwise we measure the commit. */
-static bool check_size(struct attempt *attempt, const struct commit_draft *draft, const char *commit)
+static bool check_size(struct attempt *attempt, const struct commit_draft *draft,
+                       const char *commit)
 {
     struct change_limits limits = output_limits_of(attempt).change;
     struct change_bounds bounds = {limits.files, limits.bytes};
@@ -156,7 +159,8 @@ static bool check_size(struct attempt *attempt, const struct commit_draft *draft
 
 /* True if the task changed only its own paths, or if the plan only warns. Otherwise fails the
  * attempt. */
-static bool check_scope(struct attempt *attempt, const struct commit_draft *draft, const char *commit)
+static bool check_scope(struct attempt *attempt, const struct commit_draft *draft,
+                        const char *commit)
 {
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
@@ -169,7 +173,8 @@ static bool check_scope(struct attempt *attempt, const struct commit_draft *draf
     return attempt_check_paths(attempt, &paths);
 }
 
-static void add_revert_feedback(struct attempt *attempt, const struct strv *paths, const char *landed)
+static void add_revert_feedback(struct attempt *attempt, const struct strv *paths,
+                                const char *landed)
 {
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
@@ -363,7 +368,8 @@ static void on_hook(struct attempt *attempt, int exit_code)
     } else if (exit_code != 0) {
         attempt_read_tail(attempt, "hook.err", &tail);
         attempt_feedback(attempt, "A commit hook refused your work", exit_code, tail.s);
-        attempt_fail(attempt, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
+        attempt_fail(attempt, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code,
+                     tail.s);
     } else if (++attempt->hook == ARRAY_LEN(hooks)) {
         finish_commit(attempt);
     } else if (run_hook(attempt, &err)) {
@@ -375,9 +381,11 @@ static void on_hook(struct attempt *attempt, int exit_code)
 static int run_hook(struct attempt *attempt, struct err *err)
 {
     struct workspace *ws = &attempt->ws;
-    autofree char *out = attempt_file(attempt, "hook.out"), *errlog = attempt_file(attempt, "hook.err");
+    autofree char *out = attempt_file(attempt, "hook.out"),
+                  *errlog = attempt_file(attempt, "hook.err");
     own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM};
-    strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", hooks[attempt->hook], "--", NULL);
+    strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", hooks[attempt->hook], "--",
+               NULL);
     if (attempt->hook > 0)
         strv_pushf(&call.argv, "%s/message", attempt->dir);
     git_environment(&call.env);
@@ -439,7 +447,8 @@ static void on_staged(struct attempt *attempt, int exit_code)
     } else if (fail_unmerged(attempt)) {
         return;
     } else if (attempt->run->pf->plan.commit_hooks && repo_watch_changed_hook(attempt->run)) {
-        attempt_fail(attempt, FAILURE_SCOPE, "'%s' has changed since the run began: we do not run it",
+        attempt_fail(attempt, FAILURE_SCOPE,
+                     "'%s' has changed since the run began: we do not run it",
                      repo_watch_changed_hook(attempt->run));
     } else if (!attempt->run->pf->plan.commit_hooks) {
         finish_commit(attempt);
@@ -454,7 +463,8 @@ static bool wants_index(struct attempt *attempt)
 {
     const struct plan *plan = &attempt->run->pf->plan;
     return plan->commit_hooks || task_run(attempt)->in_conflict ||
-           plan_command_is_set(&task_of(attempt)->verify) || plan_command_is_set(&plan->land_verify);
+           plan_command_is_set(&task_of(attempt)->verify) ||
+           plan_command_is_set(&plan->land_verify);
 }
 
 void attempt_stage(struct attempt *attempt)
@@ -466,8 +476,8 @@ void attempt_stage(struct attempt *attempt)
     struct err err = {0};
     task_set_state(attempt->run, attempt->task, TASK_COMMITTING);
     if (access(attempt->ws.path, F_OK) < 0 && errno == ENOENT) {
-        attempt_fail(attempt, FAILURE_INTERNAL, "its workspace is gone: somebody removed or moved '%s'",
-                     attempt->ws.path);
+        attempt_fail(attempt, FAILURE_INTERNAL,
+                     "its workspace is gone: somebody removed or moved '%s'", attempt->ws.path);
         return;
     }
     cj.wants_index = wants_index(attempt);
@@ -481,8 +491,8 @@ void attempt_stage(struct attempt *attempt)
         return;
     }
     attempt->staged_without_git = !argv.n;
-    attempt->scan_is_valid =
-        attempt->staged_without_git && attempt->scan.no_attributes; /* otherwise staging returned no scan */
+    attempt->scan_is_valid = attempt->staged_without_git &&
+                             attempt->scan.no_attributes; /* otherwise staging returned no scan */
     attempt->scanned_at = clock_mono();
     if (attempt->staged_without_git)
         on_staged(attempt, 0);

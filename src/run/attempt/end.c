@@ -50,8 +50,9 @@ void attempt_drop_branches(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
-    if (run->spent_branches.n && (unsynced_settle(run->pf->repo.common, &err) ||
-                         git_delete_refs(&at, &run->spent_branches, "anabranch: done", &err)))
+    if (run->spent_branches.n &&
+        (unsynced_settle(run->pf->repo.common, &err) ||
+         git_delete_refs(&at, &run->spent_branches, "anabranch: done", &err)))
         record_error(run, -1, &err);
     strv_done(&run->spent_branches);
 }
@@ -226,18 +227,20 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
     struct run *run = attempt->run;
     bool ends = run->stopping || run->failed || attempt->stopped == STOP_USER;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? wait_or_fall_back(attempt) : -1;
-    bool untouched = !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
+    bool untouched =
+        !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
     bool saved = attempt->keeps || !attempt->has_workspace || untouched || attempt_salvage(attempt);
     /* A retry needs the place of the workspace. If we cannot salvage that, a resume has to retry.
      */
     attempt->retry_delay = ends || !saved || attempt->verification_broken ? -1
-                       : wait >= 0                       ? wait
-                                                         : retry_delay(run, attempt->task, failure);
+                           : wait >= 0                                    ? wait
+                                       : retry_delay(run, attempt->task, failure);
     if (attempt->retry_delay >= 0 && wait < 0)
         repair_decide(attempt, failure);
     write_feedback(attempt);
     attempt->removes = !attempt->keeps && saved && !(run->opts.keep && attempt->retry_delay < 0);
-    if (attempt->retry_delay < 0 && !ends && task_run(attempt)->in_conflict && attempt->has_workspace)
+    if (attempt->retry_delay < 0 && !ends && task_run(attempt)->in_conflict &&
+        attempt->has_workspace)
         give_up_repair(attempt);
     else if (attempt->removes)
         prepare_teardown(attempt, finish_failure);
@@ -379,7 +382,8 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
 void attempt_conflicted(struct attempt *attempt, const char *files)
 {
     const struct run *run = attempt->run;
-    bool again = !run->stopping && !run->failed && retry_is_left(run, attempt->task, FAILURE_CONFLICT);
+    bool again =
+        !run->stopping && !run->failed && retry_is_left(run, attempt->task, FAILURE_CONFLICT);
     autofree char *told = mem_printf(
         task_run(attempt)->in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "

@@ -15,7 +15,8 @@ int findings_keep(const struct attempt *attempt, struct err *err)
     autobuf struct buf raw = BUF_INIT, text = BUF_INIT;
     if (attempt->report.text.len)
         buf_add(&raw, attempt->report.text.s, attempt->report.text.len);
-    else if (run_engine(attempt->run, attempt->task) == ENGINE_COMMAND) /* its output is plain text */
+    else if (run_engine(attempt->run, attempt->task) ==
+             ENGINE_COMMAND) /* its output is plain text */
         attempt_read_tail(attempt, "out", &raw);
     struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
     secrets_mask_cut(&attempt->run->secrets, raw.s, raw.len, cut, &text);

@@ -102,7 +102,7 @@ int attempt_write_prompt(struct attempt *attempt, const char *path, struct err *
     if (attempt->session && !attempt->repair)
         buf_addstr(&text, resumed_text);
     else if (!attempt->session && (plan_file_prompt(run->pf, t, &text, err) ||
-                               findings_tell(run, attempt->task, &text, err)))
+                                   findings_tell(run, attempt->task, &text, err)))
         return -1;
     const char *told = attempt->brief ? attempt->brief : run->tasks[attempt->task].feedback;
     if (told)

@@ -302,7 +302,8 @@ static const char *const *explaining_logs(enum failure failure)
 }
 
 /* Appends the end of a log, without the engine's chatter if the agent wrote it. */
-static void add_log_tail(const struct attempt *attempt, const char *path, bool agent, struct buf *out)
+static void add_log_tail(const struct attempt *attempt, const char *path, bool agent,
+                         struct buf *out)
 {
     autobuf struct buf raw = BUF_INIT;
     bool cut = read_end(path, &raw);

@@ -176,8 +176,8 @@ static int find_reverts(const struct attempt *attempt, const char *start, const 
 
 /* Finds where the task and a base diverged: one of several bases may be older than the task's
  * start. */
-static int find_common(const struct attempt *attempt, const char *origin, const char *base, bool alone,
-                       struct buf *ret, struct err *err)
+static int find_common(const struct attempt *attempt, const char *origin, const char *base,
+                       bool alone, struct buf *ret, struct err *err)
 {
     struct git_place at = run_place(attempt->run);
     if (alone) {
@@ -187,8 +187,8 @@ static int find_common(const struct attempt *attempt, const char *origin, const 
     return git_call(&at, ret, err, "merge-base", origin, base, NULL);
 }
 
-int own_work_reverts(const struct attempt *attempt, const struct commit_draft *draft, struct strv *ret,
-                     struct err *err)
+int own_work_reverts(const struct attempt *attempt, const struct commit_draft *draft,
+                     struct strv *ret, struct err *err)
 {
     const struct task_run *tr = &attempt->run->tasks[attempt->task];
     const char *origin = tr->first_start ? tr->first_start : tr->start;
@@ -199,7 +199,8 @@ int own_work_reverts(const struct attempt *attempt, const struct commit_draft *d
             find_reverts(attempt, start.s, own->bases.v[i], draft->tree.s, ret, err))
             return -1;
     }
-    return own->fork.len ? find_reverts(attempt, own->fork.s, tr->start, draft->tree.s, ret, err) : 0;
+    return own->fork.len ? find_reverts(attempt, own->fork.s, tr->start, draft->tree.s, ret, err)
+                         : 0;
 }
 
 struct inspection {
@@ -306,7 +307,8 @@ static int inspect_commits(struct inspection *in, const struct commit_draft *dra
 {
     struct git_place at = run_place(in->attempt->run);
     const struct own_history *own = &draft->own;
-    if (included_open(&in->brought, in->attempt->included_list, in->attempt->run->pf->repo.root, err) ||
+    if (included_open(&in->brought, in->attempt->included_list, in->attempt->run->pf->repo.root,
+                      err) ||
         tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, collect_result, in, err))
         return -1;
     for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {
@@ -318,8 +320,8 @@ static int inspect_commits(struct inspection *in, const struct commit_draft *dra
     return 0;
 }
 
-int own_work_is_dirty(const struct attempt *attempt, const struct commit_draft *draft, bool *ret_dirty,
-                      struct err *err)
+int own_work_is_dirty(const struct attempt *attempt, const struct commit_draft *draft,
+                      bool *ret_dirty, struct err *err)
 {
     own_cleanup(inspection_done) struct inspection in = {.attempt = attempt,
                                                          .base = draft->own.bases.v[0],
@@ -350,8 +352,8 @@ static void drop_others(struct buf *paths, const struct strv *differs)
 }
 
 /* A path that equals one of the bases is not the task's change. */
-int own_work_paths(const struct attempt *attempt, const struct commit_draft *draft, const char *commit,
-                   struct buf *out, struct err *err)
+int own_work_paths(const struct attempt *attempt, const struct commit_draft *draft,
+                   const char *commit, struct buf *out, struct err *err)
 {
     const struct strv *bases = &draft->own.bases;
     if (tree_diff(attempt->run->batch, bases->v[0], commit, out, err))

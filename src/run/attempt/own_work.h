@@ -15,18 +15,18 @@
 #include "run/run_private.h"
 
 /* Appends the paths where the task would undo landed work of others. */
-int own_work_reverts(const struct attempt *attempt, const struct commit_draft *draft, struct strv *ret,
-                     struct err *err);
+int own_work_reverts(const struct attempt *attempt, const struct commit_draft *draft,
+                     struct strv *ret, struct err *err);
 
 /* True if we must squash the agent's own commits. A commit is dirty if it has a path that the
  * result does not change and that is new or not the task's to change, an included file, a path that
  * git would refuse, or a secret that the result does not have. Too many commits to check are dirty
  * as well. */
-int own_work_is_dirty(const struct attempt *attempt, const struct commit_draft *draft, bool *ret_dirty,
-                      struct err *err);
+int own_work_is_dirty(const struct attempt *attempt, const struct commit_draft *draft,
+                      bool *ret_dirty, struct err *err);
 
 /* Appends the paths that the commit changes, each followed by a NUL. */
-int own_work_paths(const struct attempt *attempt, const struct commit_draft *draft, const char *commit,
-                   struct buf *out, struct err *err);
+int own_work_paths(const struct attempt *attempt, const struct commit_draft *draft,
+                   const char *commit, struct buf *out, struct err *err);
 
 #endif

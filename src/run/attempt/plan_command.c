@@ -38,7 +38,8 @@ int plan_command_start(struct attempt *attempt, const struct plan_command *cmd, 
         clean_tree_environment(attempt, &call.env);
     if (process_start_guarded(attempt, &call, NULL, out, errlog, next, err))
         return -1;
-    int64_t own = task_of(attempt)->timeout > 0 ? task_of(attempt)->timeout : attempt->run->opts.timeout;
+    int64_t own =
+        task_of(attempt)->timeout > 0 ? task_of(attempt)->timeout : attempt->run->opts.timeout;
     int64_t usual = time_limit_with_commands(least), time = own > usual ? own : usual;
     attempt->overdue = false;
     attempt->deadline = clock_mono() + time;

@@ -65,8 +65,8 @@ static void wake_guard(struct attempt *attempt, char order)
     struct process *p = &attempt->process;
     (void)kill(p->pid, SIGCONT);
     if (!p->last_resort && (order == GUARD_STOP || order == GUARD_KILL))
-        p->last_resort =
-            loop_timer(attempt->run->loop, GRACE_MS + time_limit(GUARD_PATIENCE), kill_guard, attempt);
+        p->last_resort = loop_timer(attempt->run->loop, GRACE_MS + time_limit(GUARD_PATIENCE),
+                                    kill_guard, attempt);
 }
 
 void process_order(struct attempt *attempt, char order)
@@ -203,7 +203,8 @@ static void load_status(struct attempt *attempt, const struct node *status)
     const struct node *swept = node_get(status, "swept");
     attempt->exit_signal = (int)node_new_int(status, "signal", 0);
     attempt->exit_code = (int)node_new_int(status, "exit", 128 + attempt->exit_signal);
-    (void)snprintf(attempt->exceeded_limit, sizeof(attempt->exceeded_limit), "%s", node_new_string(status, "limit", ""));
+    (void)snprintf(attempt->exceeded_limit, sizeof(attempt->exceeded_limit), "%s",
+                   node_new_string(status, "limit", ""));
     const char *stuck = node_new_string(status, "stuck", NULL);
     attempt->unkillable = stuck ? mem_str(stuck) : NULL;
     if (swept)
@@ -233,8 +234,8 @@ static void sweep_tree(struct attempt *attempt)
     struct arena a = {0};
     struct err err = {0};
     struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "names");
-    if (leftover_processes_end_guard(attempt->run->id, attempt->process.pid, attempt->process.mark, &names,
-                                     &err))
+    if (leftover_processes_end_guard(attempt->run->id, attempt->process.pid, attempt->process.mark,
+                                     &names, &err))
         record_error(attempt->run, attempt->task, &err);
     for (size_t i = 0; i < names.n; i++)
         node_add_string(&a, list, names.v[i]);
@@ -268,7 +269,8 @@ bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure
     struct task_limits limits = output_limits_of(attempt);
     if (attempt->dir_error)
         buf_addstr(ret_reason, attempt->dir_error);
-    if (attempt->dir_error || (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
+    if (attempt->dir_error ||
+        (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
         *ret_failure = FAILURE_SCOPE;
         return true;
     }
@@ -295,7 +297,8 @@ bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure
             text_format_count(ret_reason, limits.processes);
         buf_addch(ret_reason, ')');
     }
-    return attempt->printed_too_much || attempt->guard_lost || attempt->unkillable || *attempt->exceeded_limit;
+    return attempt->printed_too_much || attempt->guard_lost || attempt->unkillable ||
+           *attempt->exceeded_limit;
 }
 
 /* Adds a mark to the environment that no other guard of this run has. */
@@ -320,7 +323,8 @@ static struct hiding hide_others(const struct attempt *attempt, const struct age
     if (call->is_ours)
         return (struct hiding){0};
     *ret_own = mem_dup(attempt->dir, (size_t)(strrchr(attempt->dir, '/') - attempt->dir));
-    return (struct hiding){.folder = attempt->run->state_dir, .open = *ret_own, .shown = call->shown};
+    return (struct hiding){
+        .folder = attempt->run->state_dir, .open = *ret_own, .shown = call->shown};
 }
 
 static int start_guard(struct attempt *attempt, const struct agent_call *call, int fds[SPAWN_FDS],
@@ -356,8 +360,8 @@ static int start_guard(struct attempt *attempt, const struct agent_call *call, i
     return spawn_start(&sp, ret_pid, err);
 }
 
-int process_start_guarded(struct attempt *attempt, const struct agent_call *call, const char *in_path,
-                          const char *out_path, const char *err_path,
+int process_start_guarded(struct attempt *attempt, const struct agent_call *call,
+                          const char *in_path, const char *out_path, const char *err_path,
                           void (*next)(struct attempt *, int), struct err *err)
 {
     int life[2] = {-1, -1}, status[2] = {-1, -1};

@@ -68,7 +68,8 @@ static void record_action(struct attempt *attempt, bool works, int64_t ms)
 static void record_new_action(struct attempt *attempt, const char *action, int64_t since)
 {
     progress_done(&attempt->progress);
-    attempt->progress = (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
+    attempt->progress =
+        (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
     record_action(attempt, true, -1);
 }
 

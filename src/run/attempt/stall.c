@@ -98,7 +98,8 @@ void stall_look(struct attempt *attempt)
     } else if (attempt->stall.question) {
         if (now - attempt->stall.asked >= (own > 0 ? own : ANSWER_MS))
             attempt_stop(attempt, STOP_QUESTION, GUARD_STOP);
-    } else if (idle > 0 && now - attempt->last_output >= idle && !tool_calls_work(&attempt->report.tools)) {
+    } else if (idle > 0 && now - attempt->last_output >= idle &&
+               !tool_calls_work(&attempt->report.tools)) {
         attempt_stop(attempt, STOP_IDLE, GUARD_STOP);
     }
 }

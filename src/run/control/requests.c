@@ -71,7 +71,8 @@ static const char *task_id(const struct request *r, uint32_t task)
 static void stop_waiting_task(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool keeps = tr->session && run->base && !tr->remake_workspace; /* otherwise there is no workspace yet */
+    bool keeps =
+        tr->session && run->base && !tr->remake_workspace; /* otherwise there is no workspace yet */
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
     tr->parked = false;

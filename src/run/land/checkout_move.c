@@ -79,8 +79,9 @@ static int write_mark(struct run *run, struct err *err)
     struct publication *p = &run->publication;
     struct err why = {0};
     p->fast_forward_marked = file_create(path, p->base_seen.s, p->base_seen.len, &why) == 0 ||
-                (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
-    return p->fast_forward_marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
+                             (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
+    return p->fast_forward_marked || why.errnum == EEXIST ? 0
+                                                          : err_set(err, why.code, "%s", why.msg);
 }
 
 bool checkout_move_may_have_begun(const struct run *run)
@@ -137,8 +138,8 @@ void checkout_move_keep(struct run *run, const char *now)
     int rc = 0;
     for (int i = 0;
          run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref) && i < TRIES; i++) {
-        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.base_seen.s, now, false,
-                             &repaired, &err);
+        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.base_seen.s, now,
+                             false, &repaired, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -206,7 +207,8 @@ static void finish_move(struct run *run, int status)
     autofree char *path = log_path(run);
     autobuf struct buf output = BUF_INIT;
     p->git_killed = WIFSIGNALED(status);
-    if (p->git_killed && !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
+    if (p->git_killed &&
+        !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
     free(run->refusal);
@@ -399,8 +401,8 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
     sp.argv = argv.v;
     sp.env = env.v;
     /* On a full disk we cannot write the note; the mark is enough. */
-    (void)checkout_note_note(&run->pf->repo, run->base_ref, p->base_seen.s, p->target, path, &p->fast_forward_noted,
-                             &none);
+    (void)checkout_note_note(&run->pf->repo, run->base_ref, p->base_seen.s, p->target, path,
+                             &p->fast_forward_noted, &none);
     if (write_mark(run, err) || base_lock_mark(&p->lock, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->after_move = forwarded;

@@ -72,7 +72,8 @@ void checkout_warning(struct run *run)
         (void)err_set(&why, ERR_ENV, "nothing can land on %s yet: %.*s", run->base,
                       (int)strcspn(run->refusal, "\n"), run->refusal);
         record_error(run, -1, &why);
-    } else if (run->repo_watch->has_checkout && checkout_move_is_here(&run->pf->repo, run->base_ref)) {
+    } else if (run->repo_watch->has_checkout &&
+               checkout_move_is_here(&run->pf->repo, run->base_ref)) {
         if (list_dirty(run, &paths, &err))
             record_error(run, -1, &err);
         else

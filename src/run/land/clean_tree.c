@@ -20,8 +20,8 @@ static const char *get_temp_folder(void)
 
 static char *make_tree_folder(struct attempt *attempt, struct err *err)
 {
-    autofree char *path =
-        mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(), attempt->run->id, task_of(attempt)->id);
+    autofree char *path = mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(),
+                                     attempt->run->id, task_of(attempt)->id);
     if (!mkdtemp(path)) {
         (void)err_sys(err, "make '%s'", path);
         return NULL;
@@ -59,7 +59,8 @@ static int make_repository(const struct attempt *attempt, struct err *err)
             return -1;
     }
     return write_text(attempt->clean_tree, "tree/.git/HEAD", head, err) ||
-                   write_text(attempt->clean_tree, "tree/.git/objects/info/alternates", objects, err) ||
+                   write_text(attempt->clean_tree, "tree/.git/objects/info/alternates", objects,
+                              err) ||
                    write_text(attempt->clean_tree, "tree/.git/config",
                               sha256 ? "[core]\n\trepositoryFormatVersion = 1\n"
                                        "[extensions]\n\tobjectFormat = sha256\n"
@@ -75,7 +76,8 @@ static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, in
     autofree char *tree = mem_printf("%s/tree", attempt->clean_tree);
     autofree char *index = mem_printf("%s/.git/index", tree);
     autofree char *log = attempt_file(attempt, "prepare.log");
-    struct git_place at = {.git_dir = attempt->run->pf->repo.common, .work_tree = tree, .index = index};
+    struct git_place at = {
+        .git_dir = attempt->run->pf->repo.common, .work_tree = tree, .index = index};
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u",
@@ -86,7 +88,9 @@ static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, in
 int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
     attempt->clean_tree = make_tree_folder(attempt, err);
-    return !attempt->clean_tree || make_repository(attempt, err) || start_fill(attempt, next, err) ? -1 : 0;
+    return !attempt->clean_tree || make_repository(attempt, err) || start_fill(attempt, next, err)
+               ? -1
+               : 0;
 }
 
 char *clean_tree_cwd(const struct attempt *attempt)
@@ -117,7 +121,7 @@ void clean_tree_remove(struct attempt *attempt)
         return;
     strv_push(&paths, top);
     if (delete_later_is_worth_it(attempt) ? delete_later(attempt->run, attempt->task, &paths, &err)
-                                      : dirs_remove(top, &err))
+                                          : dirs_remove(top, &err))
         record_error(attempt->run, attempt->task, &err);
 }
 

@@ -9,8 +9,8 @@
 
 #include "run/run_private.h"
 
-/* Makes the tree of attempt->candidate in attempt->clean and starts git, which fills it. Calls `next`
- * when git has ended. */
+/* Makes the tree of attempt->candidate in attempt->clean and starts git, which fills it. Calls
+ * `next` when git has ended. */
 int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err);
 
 /* The working directory of a command in the tree; the caller frees it. */

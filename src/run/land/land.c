@@ -66,7 +66,7 @@ static int make_merge_candidate(struct attempt *attempt, bool squash, struct err
     workspace_set_tree(&attempt->ws, &at);
     /* If we made the tip ourselves, it contains all that its tasks build on. */
     if (attempt->run->resume ? merge_trees(&at, attempt->run->tip, tr->commit, &m, err)
-                         : merge_since(&at, tr->start, attempt->run->tip, tr->commit, &m, err))
+                             : merge_since(&at, tr->start, attempt->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
         return report_conflict(attempt, &m, err);
@@ -107,8 +107,8 @@ static int make_rebase_candidate(struct attempt *attempt, struct err *err)
     return 0;
 }
 
-/* Returns 0 if attempt->candidate is ready to land, 1 if it conflicts and the attempt is over, -1 on
- * failure. */
+/* Returns 0 if attempt->candidate is ready to land, 1 if it conflicts and the attempt is over, -1
+ * on failure. */
 static int make_candidate(struct attempt *attempt, struct err *err)
 {
     enum land_style style = attempt->run->pf->plan.land_style;
@@ -125,7 +125,8 @@ static int make_candidate(struct attempt *attempt, struct err *err)
 static bool check_candidate(struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    enum enforce enforce = task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
+    enum enforce enforce =
+        task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
     if (!run->pf->claims.list.n || !attempt->agent_started || enforce == ENFORCE_WARN)
@@ -182,7 +183,8 @@ static void on_verified(struct attempt *attempt, int exit_code);
 /* The task's own command runs first, then the plan's. */
 static const struct plan_command *next_verification(struct attempt *attempt)
 {
-    const struct plan_command *own = &task_of(attempt)->verify, *all = &attempt->run->pf->plan.land_verify;
+    const struct plan_command *own = &task_of(attempt)->verify,
+                              *all = &attempt->run->pf->plan.land_verify;
     int step = attempt->verify_step++;
     if (step == 0 && plan_command_is_set(own))
         return own;
@@ -285,7 +287,8 @@ static void on_checked_out(struct attempt *attempt, int exit_code)
 /* Checks the merged tree out in the workspace itself, which keeps what was built there. */
 static void check_out_candidate(struct attempt *attempt)
 {
-    autofree char *index = attempt_file(attempt, "index"), *log = attempt_file(attempt, "prepare.log");
+    autofree char *index = attempt_file(attempt, "index"),
+                  *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(attempt->run, attempt->task, TASK_VERIFYING);
@@ -365,7 +368,8 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
 static void land_or_verify(struct attempt *attempt)
 {
     struct err err = {0};
-    bool verified = attempt->candidate.len && strcmp(attempt->candidate_base.s, attempt->run->tip) == 0;
+    bool verified =
+        attempt->candidate.len && strcmp(attempt->candidate_base.s, attempt->run->tip) == 0;
     if (verified) {
         land_candidate(attempt);
         return;
@@ -417,7 +421,8 @@ static bool may_land(struct run *run, uint32_t task)
 {
     if (run->stopping || run_is_draining(run)) /* earlier tasks may never start */
         return true;
-    while (run->order_settled < run->order_count && has_settled_place(run, run->by_order[run->order_settled]))
+    while (run->order_settled < run->order_count &&
+           has_settled_place(run, run->by_order[run->order_settled]))
         run->order_settled++;
     return run->tasks[task].order == INT64_MAX || run->order_settled == run->order_count ||
            run->tasks[task].order <= run->tasks[run->by_order[run->order_settled]].order;

@@ -243,7 +243,8 @@ void lane_leave(struct run *run, uint32_t task)
 bool lane_fall_back(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    if (tr->fallback_lane < 0 || tr->uses_fallback || run->lanes.v[tr->fallback_lane]->state == LANE_CLOSED)
+    if (tr->fallback_lane < 0 || tr->uses_fallback ||
+        run->lanes.v[tr->fallback_lane]->state == LANE_CLOSED)
         return false;
     sched_set_lanes(&run->sched, task, tr->fallback_lane, -1);
     return true;

@@ -29,8 +29,8 @@ static bool can_resume(const struct attempt *attempt)
 {
     const char *session = park_session(attempt);
     bool whole = attempt->run->base ? attempt->has_workspace && attempt->prepared : true;
-    return agent_continues_limited(run_engine(attempt->run, attempt->task)) && session && *session &&
-           whole && !attempt->tamper_error;
+    return agent_continues_limited(run_engine(attempt->run, attempt->task)) && session &&
+           *session && whole && !attempt->tamper_error;
 }
 
 int64_t park(struct attempt *attempt)
@@ -39,7 +39,8 @@ int64_t park(struct attempt *attempt)
     struct task_run *tr = task_run(attempt);
     int64_t reset = park_reset(attempt);
     bool known = reset > clock_wall();
-    bool bounded = !known && tr->retries_used[FAILURE_LIMIT] >= retry_times(run, attempt->task, FAILURE_LIMIT);
+    bool bounded =
+        !known && tr->retries_used[FAILURE_LIMIT] >= retry_times(run, attempt->task, FAILURE_LIMIT);
     if (!retry_parks(run, attempt->task) || bounded || budget_is_spent(run, attempt->task))
         return -1;
     tr->retries_used[FAILURE_LIMIT] += known ? 0 : 1;

@@ -14,8 +14,8 @@ struct deletion {
 
 bool delete_later_is_worth_it(const struct attempt *attempt)
 {
-    return (attempt->included_list && !layers_there(attempt->ws.path)) || attempt->run->provider == PROVIDER_POOL ||
-           workspace_is_large(&attempt->ws);
+    return (attempt->included_list && !layers_there(attempt->ws.path)) ||
+           attempt->run->provider == PROVIDER_POOL || workspace_is_large(&attempt->ws);
 }
 
 static void on_deleted(void *ctx, int status)

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-static int start_filling(struct attempt *attempt, void (*next)(struct attempt *attempt, int exit_code),
-                         struct err *err)
+static int start_filling(struct attempt *attempt,
+                         void (*next)(struct attempt *attempt, int exit_code), struct err *err)
 {
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};

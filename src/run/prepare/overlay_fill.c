@@ -106,7 +106,8 @@ static void on_snapshot(struct attempt *attempt, int exit_code)
     }
     if (exit_code != 0)
         read_error(attempt, &why);
-    bool made = exit_code == 0 && snapshot_finish(&attempt->ws, &attempt->run->overlay.base_tree, &why) == 0;
+    bool made = exit_code == 0 &&
+                snapshot_finish(&attempt->ws, &attempt->run->overlay.base_tree, &why) == 0;
     if (!made)
         snapshot_undo(&attempt->ws);
     if (made ? fill_difference(attempt, &err) : fill_without_overlay(attempt, &why, &err))
@@ -135,7 +136,8 @@ static void stat_index(const struct attempt *attempt, struct stat *ret)
 static bool is_index_untouched(const struct attempt *attempt, const char *index)
 {
     struct stat st;
-    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &attempt->index_stat) &&
+    return stat(index, &st) == 0 && st.st_nlink == 1 &&
+           git_index_is_same(&st, &attempt->index_stat) &&
            st.st_ctim.tv_sec == attempt->index_stat.st_ctim.tv_sec &&
            st.st_ctim.tv_nsec == attempt->index_stat.st_ctim.tv_nsec &&
            base_tree_is_index(&attempt->run->overlay.base_tree, index);
@@ -147,8 +149,8 @@ void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
     autofree char *index = mem_printf("%s/index", admin);
     if (!attempt->index_stat.st_ino || !is_index_untouched(attempt, index))
         return;
-    autofree char *kept =
-        mem_printf("%s/tmp/%s-.index%zu", attempt->run->state_dir, attempt->run->id, l->indexes_kept++);
+    autofree char *kept = mem_printf("%s/tmp/%s-.index%zu", attempt->run->state_dir,
+                                     attempt->run->id, l->indexes_kept++);
     if (rename(index, kept) == 0)
         strv_push(&l->indexes, kept);
 }
@@ -413,7 +415,8 @@ static int start_git_for_base_tree(struct attempt *attempt, struct err *err)
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     base_tree_fill(&run->overlay.draft, &at, &argv, &env);
-    if (process_start(attempt, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written, err)) {
+    if (process_start(attempt, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written,
+                      err)) {
         base_tree_draft_done(&run->overlay.draft);
         return -1;
     }

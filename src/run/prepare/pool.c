@@ -49,7 +49,8 @@ void pool_note(struct attempt *attempt)
 {
     autofree char *index = mem_printf("%s/index", attempt->ws.admin);
     autofree char *filled = mem_printf("%s/" FILLED, attempt->ws.admin);
-    if (is_worth_keeping(attempt, index) && has_only_plain_files(index, strlen(attempt->run->base_commit)))
+    if (is_worth_keeping(attempt, index) &&
+        has_only_plain_files(index, strlen(attempt->run->base_commit)))
         (void)!link(index, filled); /* if this fails, the tree is deleted later */
 }
 

@@ -87,7 +87,8 @@ static void run_setup(struct attempt *attempt)
 
 bool prepare_has_teardown(const struct attempt *attempt)
 {
-    return attempt->has_workspace && attempt->prepared && plan_command_is_set(&attempt->run->pf->plan.teardown);
+    return attempt->has_workspace && attempt->prepared &&
+           plan_command_is_set(&attempt->run->pf->plan.teardown);
 }
 
 static void on_teardown(struct attempt *attempt, int exit_code)
@@ -111,8 +112,8 @@ void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *atte
     }
     attempt->tearing_down = true;
     attempt->after_teardown = then;
-    if (plan_command_start(attempt, &attempt->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
-                           &err)) {
+    if (plan_command_start(attempt, &attempt->run->pf->plan.teardown, "teardown", COMMAND_MS,
+                           on_teardown, &err)) {
         record_error(attempt->run, attempt->task, &err);
         then(attempt);
     }
@@ -236,7 +237,8 @@ static int start_include(struct attempt *attempt, struct err *err)
                                                            .is_ours = true};
     attempt->excludes = mem_printf("%s/excludes", attempt->dir);
     attempt->included_list = mem_printf("%s/brought", attempt->dir);
-    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->included_list, NULL, &call.argv);
+    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->included_list, NULL,
+                       &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(attempt, &call, NULL, out, errlog, on_included, err))
@@ -293,7 +295,8 @@ void prepare_filled(struct attempt *attempt, int exit_code)
 static char *workspace_cwd(const struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    bool in_prefix = *run->pf->repo.prefix && (task_of(attempt)->read_only || !run->opts.write_at_root);
+    bool in_prefix =
+        *run->pf->repo.prefix && (task_of(attempt)->read_only || !run->opts.write_at_root);
     return in_prefix ? mem_printf("%s/%s", attempt->ws.path, run->pf->repo.prefix)
                      : mem_str(attempt->ws.path);
 }
@@ -374,7 +377,8 @@ void prepare(struct attempt *attempt)
 static char *find_attempt_file(const struct attempt *attempt, int number, const char *name)
 {
     for (; number > 0; number--) {
-        autofree char *path = attempt_file_path(attempt->run->dir, task_of(attempt)->id, number, name);
+        autofree char *path =
+            attempt_file_path(attempt->run->dir, task_of(attempt)->id, number, name);
         if (access(path, F_OK) == 0)
             return steal_ptr(path);
     }
@@ -386,7 +390,8 @@ void prepare_adopt(struct attempt *attempt, int number)
     const struct run *run = attempt->run;
     const struct task_run *tr = task_run(attempt);
     autofree char *usual = mem_printf("%s/%s/%s", run->work_dir, run->id, task_of(attempt)->id);
-    workspace_adopt(&attempt->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
+    workspace_adopt(&attempt->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch,
+                    run->batch);
     attempt->excludes = find_attempt_file(attempt, number, "excludes");
     attempt->included_list = find_attempt_file(attempt, number, "brought");
     record_workspace(attempt);

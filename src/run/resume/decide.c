@@ -151,10 +151,10 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
 {
     const struct store_task *row = &rt->past->row;
     const char *parked = rt->past->session, *given = rt->past->resumed_session;
-    const char *why = rt->past->has_message     ? "its agent has a new message"
-                      : rt->past->repair ? "its agent was about to repair its work"
-                      : parked           ? "it was parked"
-                                         : "its agent was running";
+    const char *why = rt->past->has_message ? "its agent has a new message"
+                      : rt->past->repair    ? "its agent was about to repair its work"
+                      : parked              ? "it was parked"
+                                            : "its agent was running";
     autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!rt->past->remake_workspace && resume_was_restarted(run, rt->past)) {
@@ -164,7 +164,8 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
     }
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
-        (!rt->past->remake_workspace && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
+        (!rt->past->remake_workspace &&
+         (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
         goes_by_fallback(run, task, rt->past) ||
         (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
          !(given && agent_facts(run_engine(run, task)).continues)))

@@ -41,7 +41,8 @@ struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct ev
     bool tree = workspace_has_tree(&attempt->ws);
     bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
     /* If the tree is left without its git folder, the agent's files in it are still its work. */
-    if (tree && worked && !workspace_is_whole(&attempt->ws) && workspace_restore(&attempt->ws, &err))
+    if (tree && worked && !workspace_is_whole(&attempt->ws) &&
+        workspace_restore(&attempt->ws, &err))
         record_error(run, task, &err);
     if (tree && workspace_enter(&attempt->ws, &err))
         record_error(run, task, &err);
@@ -84,8 +85,9 @@ static void restart_task(struct run *run, uint32_t task)
     if (restarted)
         report_reboot(run, task);
     if (save_branch(attempt, past)) {
-        attempt_discard(attempt, restarted ? "the machine was restarted: its last writes may be lost"
-                                       : "the run was interrupted and starts the task again");
+        attempt_discard(attempt, restarted
+                                     ? "the machine was restarted: its last writes may be lost"
+                                     : "the run was interrupted and starts the task again");
     } else {
         attempt->has_workspace = false; /* keep what is left of it */
         attempt_fail(attempt, FAILURE_INTERNAL, "could not save the commits of its branch");
@@ -133,7 +135,7 @@ static void resume_session(struct run *run, uint32_t task)
         (void)attempt_salvage_since(
             attempt, tr->start,
             "the run was interrupted"); /* the function reports an error; we remove nothing */
-    attempt->has_workspace = false;         /* the next attempt owns it */
+    attempt->has_workspace = false;     /* the next attempt owns it */
     attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;

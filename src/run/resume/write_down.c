@@ -100,7 +100,8 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
     bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
-    for (int n = anew && !past->has_message ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
+    for (int n = anew && !past->has_message ? last - 1 : last; n > 0 && n >= last - under_way;
+         n--) {
         autofree char *path = attempt_file_path(run->dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))

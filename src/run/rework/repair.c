@@ -48,8 +48,9 @@ static bool find_session(struct attempt *attempt)
 static bool can_repair(struct attempt *attempt, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
-           attempt->has_feedback && attempt->run->base && attempt->has_workspace && attempt->prepared &&
-           !attempt->tamper_error && agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
+           attempt->has_feedback && attempt->run->base && attempt->has_workspace &&
+           attempt->prepared && !attempt->tamper_error &&
+           agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
            workspace_is_whole(&attempt->ws) && find_session(attempt);
 }
 
@@ -105,7 +106,8 @@ static int set_up_repair(struct attempt *attempt, enum failure failure, struct e
         tr->repair = REPAIR_CONFLICT; /* repair_prepare() moves the branch after this is recorded */
         tr->in_conflict = true;
         set_start(attempt, attempt->run->tip);
-    } else if (failure == FAILURE_VERIFY && attempt->candidate.len) { /* otherwise a hook refused it */
+    } else if (failure == FAILURE_VERIFY &&
+               attempt->candidate.len) { /* otherwise a hook refused it */
         tr->repair = REPAIR_MERGED;
         if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
             return -1;
@@ -125,7 +127,8 @@ void repair_decide(struct attempt *attempt, enum failure failure)
         record_error(attempt->run, attempt->task, &err);
         goes_on = false;
     }
-    tr->start_at_tip = tr->start_at_tip || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
+    tr->start_at_tip =
+        tr->start_at_tip || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
     if (!goes_on)
         tr->repair = REPAIR_NONE;
     attempt->repairs = attempt->keeps = goes_on;
@@ -375,7 +378,8 @@ void repair_make_again(struct attempt *attempt)
 {
     const struct task_run *tr = task_run(attempt);
     struct git_place at = run_place(attempt->run);
-    autofree char *parent = tr->remake_from ? mem_printf("%s^1", tr->remake_from) : mem_str(tr->start);
+    autofree char *parent =
+        tr->remake_from ? mem_printf("%s^1", tr->remake_from) : mem_str(tr->start);
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
     if (git_resolve(&at, parent, &commit, &err) || move_branch(attempt, commit.s, &err))
@@ -432,7 +436,8 @@ static int check_unmerged(const struct git_place *at, const struct buf *unmerged
 int repair_unresolved(struct attempt *attempt, struct buf *ret_paths, struct err *err)
 {
     const struct task_run *tr = task_run(attempt);
-    struct git_place here = workspace_place(&attempt->ws), staged = here, at = run_place(attempt->run);
+    struct git_place here = workspace_place(&attempt->ws), staged = here,
+                     at = run_place(attempt->run);
     autofree char *index = attempt_file(attempt, "index");
     autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
     automerge struct merge_result m = MERGE_RESULT_INIT;

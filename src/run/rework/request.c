@@ -188,7 +188,8 @@ static void discard_last_attempt(struct run *run, uint32_t task, const struct kn
     struct attempt *attempt = resume_reopen_as(run, task, &k->past);
     const char *commit = k->past.branch_commit;
     bool saved = attempt->agent_started || !commit || k->safe ||
-                 strcmp(commit, run->tasks[task].start) == 0 || attempt_salvage_commit(attempt, commit);
+                 strcmp(commit, run->tasks[task].start) == 0 ||
+                 attempt_salvage_commit(attempt, commit);
     if (saved) {
         attempt_discard(attempt, "the run was interrupted and starts the task again");
     } else {

@@ -86,7 +86,8 @@ static bool restore_setting(struct config_check *l, const char *key, struct git_
     return false;
 }
 
-static void blame_task(struct config_check *l, struct attempt *attempt, const char *key, bool restored)
+static void blame_task(struct config_check *l, struct attempt *attempt, const char *key,
+                       bool restored)
 {
     if (!attempt || attempt->tamper_error)
         return;
