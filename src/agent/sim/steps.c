@@ -12,7 +12,7 @@ static int parse_count(const char *s, int64_t max, int64_t *ret, struct err *err
 {
     int64_t n = text_parse_count(s, strlen(s));
     if (n < 0 || n > max)
-        return err_set(err, ERR_INPUT, "'%.80s' is not a number from 0 on, or too large", s);
+        return err_set(err, ERR_INPUT, "'%.80s' is not a number of at least 0, or too large", s);
     *ret = n;
     return 0;
 }
