@@ -76,7 +76,7 @@ test('without the token, or with a wrong one, nothing is shown', async () => {
         await stranger.goto('about:blank');
         await stranger.goto(url);
         await stranger.waitForSelector('[role="alert"]');
-        assert.match(await stranger.textContent('main'), /You are not known here/);
+        assert.match(await stranger.textContent('main'), /Access denied/);
         assert.equal(await stranger.locator('table').count(), 0);
     }
     await stranger.context().close();
@@ -215,7 +215,7 @@ test('diff: added and removed lines', async () => {
     assert.equal(await page.textContent('.file .add'), '+four');
     assert.equal(await page.locator('.file .del').count(), 3);
     await go(page, run, 'task', 'bad', 'diff');
-    await page.waitForFunction(() => /nothing of this task|changed/i.test(document.querySelector('main').textContent));
+    await page.waitForFunction(() => /no commit|No changes|changed/i.test(document.querySelector('main').textContent));
 });
 
 test('history: two runs are compared', async () => {
@@ -263,11 +263,11 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     assert.match(await tab.textContent('header .facts'), /paused/);
     await tab.reload(); // what was told before is known, and the tab may still steer
     await until('it can go on', async () => await head.getByRole('button', {name: 'Continue'}).isVisible());
-    await head.getByRole('button', {name: 'One agent more'}).click();
+    await head.getByRole('button', {name: 'One worker more'}).click();
     await hears(/up to 9 agents .*before: 8/);
     await until('how many', async () => /Workers: 9/.test(await head.textContent()));
     await head.getByRole('button', {name: 'Continue'}).click();
-    await hears(/goes on/);
+    await hears(/continues: tasks/);
     assert.deepEqual(posts, ['?verb=pause', '?verb=workers&by=1', '?verb=continue']);
 
     // No, by Escape and by the button that has the focus; the focus is where it was.
