@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What an agent puts in the place of a file that git or we will open: nobody waits for it, or reads it without an end.
-# shellcheck disable=SC2016,SC2154 # lines for the agents shell; start_plan sets engine, run_apart stderr
+# shellcheck disable=SC2016,SC2030,SC2031,SC2154 # each test has variables of its own; lines for the agents shell; start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper
 load attacks_helper

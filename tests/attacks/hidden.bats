@@ -129,7 +129,6 @@ touch '"'$BATS_TEST_TMPDIR/tried'; $(until_exists go)"'; echo 1 >result'
 }
 
 @test "hidden: our program says inside a task that it sees no runs there" {
-    local command
     make_repo
     begin_plan
     agent a "for command in 'status' 'run --engine sim $PWD/plan.yaml' 'say a x' 'clean' 'resume' 'serve'; do

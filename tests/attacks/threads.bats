@@ -9,6 +9,7 @@ load attacks_helper
 # A repository with the submodule `sub` and the thread 1, which is in $tree, and a program that notes who started it.
 begin_attack() {
     RAN=$BATS_TEST_TMPDIR/ran EVIL=$BATS_TEST_TMPDIR/evil
+    # shellcheck disable=SC2016 # of that program
     printf '#!/bin/sh\ntr "\\0" " " </proc/$PPID/cmdline >>%q\nexit 1\n' "$RAN" >"$EVIL"
     chmod +x "$EVIL"
     git init -q -b main lib

@@ -11,7 +11,8 @@ STUB=$BATS_TEST_TMPDIR/stub
 # Puts such a program into PATH: it notes down how it was called, in the folder $STUB, does what the lines
 # of shell say, and then prints and ends as the real one did in a transcript.
 stub_agent() { # PROGRAM TRANSCRIPT [LINE...]
-    local transcripts=$(dirname "${BASH_SOURCE[0]}")/../dialects/transcripts program=$1 name=$2 code
+    local transcripts program=$1 name=$2 code
+    transcripts=$(dirname "${BASH_SOURCE[0]}")/../dialects/transcripts
     shift 2
     code=$(sed -n "s/^$name //p" "$transcripts/index")
     [[ $code ]] || { fail "no transcript: $name"; return 1; }

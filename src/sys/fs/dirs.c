@@ -207,17 +207,16 @@ static bool has_path(int fd, const char *path)
 static int find_holder(int fd)
 {
     FILE *f = fopen("/proc/locks", "re");
-    char line[LOCK_LINE_MAX];
+    char line[LOCK_LINE_MAX], wanted[64] = "", owner[16], file[64];
     struct stat st;
     int pid = 0;
-    while (f && !pid && fstat(fd, &st) == 0 && fgets(line, sizeof(line), f)) {
-        unsigned major_id, minor_id;
-        unsigned long long ino;
-        int owner;
-        if (sscanf(line, "%*u: FLOCK %*s %*s %d %x:%x:%llu", &owner, &major_id, &minor_id, &ino) ==
-                4 &&
-            ino == st.st_ino && makedev(major_id, minor_id) == st.st_dev)
-            pid = owner;
+    if (fstat(fd, &st) == 0)
+        (void)snprintf(wanted, sizeof(wanted), "%02x:%02x:%llu", major(st.st_dev), minor(st.st_dev),
+                       (unsigned long long)st.st_ino);
+    while (f && !pid && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "%*s FLOCK %*s %*s %15s %63s", owner, file) == 2 &&
+            strcmp(file, wanted) == 0)
+            pid = (int)strtol(owner, NULL, 10);
     }
     if (f)
         (void)fclose(f);

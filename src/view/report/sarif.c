@@ -11,8 +11,8 @@
 
 /* Describes each class of failure to people who see the result only in a CI system. */
 static const char *const rules[FAILURE_COUNT_] = {
-    [FAILURE_AUTH] = "The agent program is not logged in, its key was refused, or the account has "
-                     "no credit left",
+    [FAILURE_AUTH] =
+        "The agent program is not logged in, its key was refused, or its account has no credit",
     [FAILURE_LIMIT] = "A usage limit was reached",
     [FAILURE_OVERLOADED] = "The model's provider was overloaded",
     [FAILURE_TRANSIENT] = "The agent failed for a reason that may be temporary",
