@@ -52,10 +52,18 @@ static void shape_random(struct task *t)
         t->deps[t->dep_count++] = (unsigned)draw(t->n);
 }
 
-/* Nothing literal in front: every pair of claims has to be looked at. */
+/* Nothing literal in front. */
 static void shape_globs(struct task *t)
 {
     snprintf(t->claim, sizeof(t->claim), "**/file%u.c", t->n);
+}
+
+/* Claims that differ only in the end of a component, or in a name before a wildcard. */
+static void shape_endings(struct task *t)
+{
+    static const char *const forms[] = {"src/*-%u/**", "src/**/m%u/*.c", "src/[ab]%u/**",
+                                        "lib/*_%u.c"};
+    snprintf(t->claim, sizeof(t->claim), forms[t->n % 4], t->n);
 }
 
 static void shape_shared(struct task *t)
@@ -69,7 +77,7 @@ static const struct {
     shape_fn *shape;
 } shapes[] = {
     {"chain", shape_chain}, {"wide", shape_wide},     {"random", shape_random},
-    {"globs", shape_globs}, {"shared", shape_shared},
+    {"globs", shape_globs}, {"shared", shape_shared}, {"endings", shape_endings},
 };
 
 static struct task make_task(shape_fn *shape, unsigned n)
@@ -153,8 +161,9 @@ static const struct {
 
 static int usage(void)
 {
-    fprintf(stderr,
-            "usage: generate yaml|toml|json chain|wide|random|globs|shared TASKS [paths]\n");
+    fprintf(
+        stderr,
+        "usage: generate yaml|toml|json chain|wide|random|globs|shared|endings TASKS [paths]\n");
     return 2;
 }
 

@@ -229,7 +229,9 @@ static void early_wildcards_are_not_quadratic(void **state)
     (void)state;
     static const struct {
         const char *before, *behind;
-    } shapes[] = {{"src/*/d", "/**"}, {"**/file", ".c"}, {"*/[ab]/m", "*/x"}, {"docs/", "*/x"}};
+    } shapes[] = {{"src/*/d", "/**"}, {"**/file", ".c"},    {"*/[ab]/m", "*/x"}, {"docs/", "*/x"},
+                  {"src/*-", "/**"},  {"src/**/m", "/*.c"}, {"src/[ab]", "/**"}, {"src/*_", ".c"},
+                  {"**/*-", ".c"},    {"lib/?", "/x"},      {"**/m", "/*/*.c"}};
     for (size_t shape = 0; shape < ARRAY_LEN(shapes); shape++) {
         struct fixture f = {0};
         built_init(&f.b);
