@@ -7,6 +7,8 @@
 #ifndef PLAN_REVERT_H
 #define PLAN_REVERT_H
 
+#include "base/text/line_edit.h"
+
 #include <stdbool.h>
 
 /* The entry of a commit at a path: a file, a symlink or a submodule. NULL: no entry. */
@@ -28,5 +30,13 @@ enum revert revert_judge(const struct path_entry *start, const struct path_entry
  * contains the file from before others changed it. That is a move that drops their change. */
 bool revert_moves_old(const struct path_entry *start, const struct path_entry *landed,
                       const struct path_entry *made, const struct path_entry *moved);
+
+/* For a path that is REVERT_LINES: true if the task has undone one edit of others. Both edits start
+ * from the landed text: `undo` would undo the edit of others, `made` is an edit of the task. */
+bool revert_undoes(const struct line_edit *undo, const struct line_edit *made);
+
+/* The same for all edits of a file, sorted by `at`. */
+bool revert_undoes_any(const struct line_edit *undo, size_t undo_count,
+                       const struct line_edit *made, size_t made_count);
 
 #endif

@@ -405,6 +405,8 @@ void record_error(struct run *run, int64_t task, const struct err *err); /* repo
 /* Appends lines of STORE_LANDED: tasks whose landing is in the base or the tip. This copy helps if
  * the store is lost. */
 void record_landed(struct run *run, const struct buf *lines);
+/* The same for STORE_COMMITTED: the commit of a task whose agent is done. */
+void record_committed(struct run *run, uint32_t task);
 int record_begin(struct run *run, struct err *err); /* writes the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 

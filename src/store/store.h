@@ -42,6 +42,9 @@ struct store_run {
 /* A file in a run's folder, with a line "COMMIT TASK" for each landed task. */
 #define STORE_LANDED "+landed"
 
+/* The same for commits that we made of the work of an agent that was done. */
+#define STORE_COMMITTED "+committed"
+
 struct store_task {
     const char *run, *id, *title, *engine, *state;
     const char *failure, *reason; /* cause of the failure, or NULL */

@@ -26,6 +26,7 @@
 struct found_run {
     struct store_run row;
     struct map by_id;
+    struct map committed; /* the lines of STORE_COMMITTED */
     VEC(struct store_task *) tasks;
 };
 
@@ -183,6 +184,19 @@ static void read_task_folder(struct rebuild *rb, void *ctx, const char *name)
     task->state = found.state;
 }
 
+enum { LINES_MAX = 64 << 20 };
+
+static void read_committed(struct rebuild *rb, struct found_run *run)
+{
+    autofree char *path = mem_printf("%s/%s/" STORE_COMMITTED, rb->folder, run->row.id);
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    if (file_read_own(path, LINES_MAX, &text, &none))
+        return;
+    for (char *next = arena_str(&rb->arena, text.s), *line; (line = strsep(&next, "\n"));)
+        (void)map_put(&run->committed, line, strlen(line), line);
+}
+
 static void read_run_folder(struct rebuild *rb, void *ctx, const char *name)
 {
     struct folder *folder = ctx;
@@ -192,6 +206,7 @@ static void read_run_folder(struct rebuild *rb, void *ctx, const char *name)
         return;
     read_doc(rb, folder->run, "run.json", read_run);
     read_doc(rb, folder->run, "plan.json", read_plan);
+    read_committed(rb, folder->run);
     folder->rc = each_entry(rb, path, read_task_folder, folder, folder->err);
 }
 
@@ -210,15 +225,17 @@ static struct store_task *parse_task_name(struct rebuild *rb, char *name)
     return run ? get_task(rb, run, name) : NULL;
 }
 
-static void read_branch(struct rebuild *rb, char *name, const char *task_id)
+/* The agent was done if we made the commit: then the task is checked again. An agent can commit as
+ * well, so the branch alone proves nothing. */
+static void read_branch(struct rebuild *rb, char *name, const char *commit)
 {
     autofree char *copy = mem_str(name);
     struct store_task *task = parse_task_name(rb, copy);
     if (!task)
         return;
+    autofree char *line = mem_printf("%s %s", commit, task->id);
     task->branch = arena_printf(&rb->arena, "anabranch/%s", name);
-    if (strcmp(task_id, task->id) ==
-        0) /* the commit says that its agent was done: check it again */
+    if (map_get(&get_run(rb, task->run)->committed, line, strlen(line)))
         task->state = "committing";
 }
 
@@ -246,12 +263,12 @@ static bool is_result(const char *name)
     return slash && strcmp(slash, "/" STORE_RESULT) == 0;
 }
 
-/* Parses "REF COMMIT TASK"; the task is from the commit's trailer. */
+/* Parses "REF COMMIT". */
 static void read_ref(struct rebuild *rb, char *line)
 {
     static const char runs[] = TIP_REFS, heads[] = "refs/heads/anabranch/";
     static const char salvage[] = SALVAGE_REFS;
-    char *ref = strsep(&line, " "), *commit = strsep(&line, " ");
+    char *ref = strsep(&line, " "), *commit = line;
     bool is_head = strncmp(ref, heads, strlen(heads)) == 0;
     char *name = is_head ? ref + strlen(heads) : NULL;
     if (!commit)
@@ -263,7 +280,7 @@ static void read_ref(struct rebuild *rb, char *line)
     else if (is_head && is_result(name))
         set_tip(rb, strsep(&name, "/"), commit);
     else if (is_head)
-        read_branch(rb, name, line ? line : "");
+        read_branch(rb, name, commit);
 }
 
 static void each_line(struct rebuild *rb, char *text, void (*fn)(struct rebuild *, char *))
@@ -292,11 +309,10 @@ static void read_landed_line(struct rebuild *rb, const struct landings *l, char 
 /* The last line of a task counts: it may have landed again. */
 static void read_landed_file(struct rebuild *rb, const struct landings *l)
 {
-    enum { LANDED_MAX = 64 << 20 };
     autofree char *path = mem_printf("%s/%s/" STORE_LANDED, rb->folder, l->run->row.id);
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
-    if (file_read_own(path, LANDED_MAX, &text, &none))
+    if (file_read_own(path, LINES_MAX, &text, &none))
         return;
     for (char *next = text.s, *line; (line = strsep(&next, "\n"));)
         read_landed_line(rb, l, line);
@@ -333,9 +349,7 @@ static int read_refs(struct rebuild *rb, const char *dir, struct err *err)
     autobuf struct buf out = BUF_INIT;
     if (access(objects, F_OK) < 0) /* not in a repository */
         return 0;
-    if (git_call(&at, &out, err, "for-each-ref",
-                 "--format=%(refname) %(objectname) "
-                 "%(contents:trailers:key=Anabranch-Task,valueonly,separator=%x20)",
+    if (git_call(&at, &out, err, "for-each-ref", "--format=%(refname) %(objectname)",
                  "refs/anabranch", "refs/heads/anabranch", NULL))
         return -1;
     each_line(rb, out.s, read_ref);
@@ -357,6 +371,7 @@ static void rebuild_done(struct rebuild *rb)
 {
     for (size_t i = 0; i < rb->runs.n; i++) {
         map_done(&rb->runs.v[i]->by_id);
+        map_done(&rb->runs.v[i]->committed);
         vec_done(&rb->runs.v[i]->tasks);
     }
     vec_done(&rb->runs);

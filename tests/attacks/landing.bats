@@ -24,7 +24,7 @@ run_engines() { # [OPTION...]
 }
 
 add_sibling() { # [LINE...]
-    add_task sibling 'engine: sim' "$@" -- 'write new landed' 'sh sed -i s/two/TWO/ file' 'delete old' 'sh chmod +x tool'
+    add_task sibling 'engine: sim' "$@" -- 'write new landed' 'sh sed -i -e s/two/TWO/ -e s/four/FOUR/ file' 'delete old' 'sh chmod +x tool'
 }
 
 # In the text of an attack: waits until the sibling has landed.
@@ -32,7 +32,7 @@ landed='until git log --format=%s main | grep -q "task sibling"; do sleep 0.02; 
 
 assert_sibling_is_there() {
     assert_in main new landed
-    [[ $(git show main:file | sed -n 2p) == TWO ]] || fail "the change of file is gone"
+    [[ $(git show main:file | sed -n '2p;4p' | paste -s) == TWO$'\t'FOUR ]] || fail "the change of file is gone"
     refute_in main old
     [[ $(git ls-tree main tool) == 100755* ]] || fail "the mode of tool is gone"
 }
@@ -54,11 +54,13 @@ assert_sibling_is_there() {
         git checkout -q main~1 -- file; git commit -qm y"
     attack index "$landed; git reset -q --soft main; echo x >m9"
     attack moved "git mv file moved; git commit -qm x; $landed; git merge -q -s ours -m m main"
+    attack hunk "sed -i s/nine/NINE/ file; git commit -qam x; $landed; git merge -q -m m main; sed -i s/TWO/two/ file"
+    attack beside "sed -i s/nine/NINE/ file; git commit -qam x; $landed; git merge -q -m m main; sed -i 's/FOUR/four/; s/five/V/' file"
     attack older 'git reset -q --hard HEAD~1; echo x >m11'
     run_engines -j 4
     assert_status 1
     assert_summary sibling landed
-    for trick in merge_ours merge_strategy remove remove_only resurrect mode checkout_old rebased index moved older; do
+    for trick in merge_ours merge_strategy remove remove_only resurrect mode checkout_old rebased index moved hunk beside older; do
         assert_summary "$trick" 'scope: would undo what others have landed'
     done
     assert_sibling_is_there
@@ -102,7 +104,7 @@ assert_sibling_is_there() {
     make_landing_repo
     begin_plan
     add_sibling
-    attack both "sed -i s/two/zwei/ file; git commit -qam x; $landed; git merge -q main
+    attack both "sed -i 's/two/zwei/; s/six/SIX/' file; git commit -qam x; $landed; git merge -q main
         git checkout -q --theirs file; sed -i 's/TWO/TWO zwei/' file; git add file; git commit -qm m"
     run_engines -j 2
     assert_status 0
@@ -289,6 +291,26 @@ sql() {
     run_engines
     [[ $(sql "select id, state from tasks where run = '$run' order by id" | paste -s -d ' ') == \
         'bad|running good|landed' ]] || fail "$(sql 'select id, state, landed from tasks')"
+}
+
+@test "landing: a store that is made again takes no commit of an agent for one that we made when it was done" {
+    make_repo
+    begin_plan
+    attack half "[ -e $BATS_TEST_TMPDIR/again ] && exec touch whole
+        echo 1 >half; git add half; git commit -qm 'Half
+
+Anabranch-Task: half'; touch $BATS_TEST_TMPDIR/working; $(until_exists again)"
+    "$ANABRANCH" run plan.yaml >/dev/null 2>&1 3>&- &
+    engine=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/working"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    touch "$BATS_TEST_TMPDIR/again"
+    rm .git/anabranch/state.db*
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in main whole ''
+    refute_in main half
 }
 
 @test "landing: an agent that moves the base is told of, whatever the commit says; another run is not" {

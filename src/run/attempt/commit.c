@@ -271,7 +271,7 @@ static void set_start(struct task_run *tr, const char *base)
     tr->start = mem_str(base);
 }
 
-static void record_committed(struct attempt *attempt, const struct commit_draft *draft, bool as_one)
+static void record_commit(struct attempt *attempt, const struct commit_draft *draft, bool as_one)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -281,6 +281,7 @@ static void record_committed(struct attempt *attempt, const struct commit_draft 
     if (attempt->ended_early)
         node_put_string(&a, data, "note",
                         "the agent ended without a result, but had committed all its work");
+    record_committed(attempt->run, attempt->task);
     record_step(attempt->run, EV_TASK_COMMITTED, attempt->task, data);
     arena_done(&a);
 }
@@ -309,7 +310,7 @@ static void finish_draft(struct attempt *attempt, const struct commit_job *cj,
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
     tr->in_conflict = false;
-    record_committed(attempt, draft, as_one);
+    record_commit(attempt, draft, as_one);
     if (!check_size(attempt, draft, commit.s) || !check_scope(attempt, draft, commit.s))
         return;
     set_start(tr, draft->own.bases.v[0]);

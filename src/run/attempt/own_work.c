@@ -4,7 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "git/format/tree.h"
-#include "git/merge/merge.h"
+#include "git/tree/line_edits.h"
 #include "git/tree/tree_diff.h"
 #include "plan/revert.h"
 #include "workspace/fill/included.h"
@@ -120,40 +120,21 @@ static int collect_path(void *ctx, const char *path, const struct tree_entry *fr
     return 0;
 }
 
-/* Reverts others' changes on top of the task's tree. */
-static int revert_others(const struct attempt *attempt, const char *start, const char *landed,
-                         const char *made, struct merge_result *ret, struct err *err)
-{
-    struct git_place at = run_place(attempt->run);
-    autobuf struct buf was = BUF_INIT, ours = BUF_INIT, theirs = BUF_INIT;
-    const char *const parents[] = {landed, NULL};
-    at.work_tree = attempt->run->pf->repo.root;
-    return git_tree_of(&at, start, &was, err) ||
-                   git_commit_tree(&at, made, parents, "made", &ours, err) ||
-                   git_commit_tree(&at, was.s, parents, "taken back", &theirs, err) ||
-                   merge_since(&at, landed, ours.s, theirs.s, ret, err)
-               ? -1
-               : 0;
-}
-
-/* If that revert changes nothing in a path, the task has already undone others' change there. */
+/* Both lists of edits start from the landed text. */
 static int check_lines(const struct attempt *attempt, struct search *s, const char *start,
                        const char *landed, const char *made, struct err *err)
 {
-    automerge struct merge_result m = MERGE_RESULT_INIT;
-    autostrv struct strv differs = {0};
-    automap struct map there = {0};
+    struct git_place at = run_place(attempt->run);
+    own_cleanup(line_edits_done) struct line_edits undo = LINE_EDITS_INIT, own = LINE_EDITS_INIT;
     if (!s->lines.n)
         return 0;
-    if (revert_others(attempt, start, landed, made, &m, err) ||
-        tree_diff_each(attempt->run->batch, made, m.tree.s, collect_path, &differs, err))
+    if (line_edits_read(&at, landed, start, &s->lines, &undo, err) ||
+        line_edits_read(&at, landed, made, &s->lines, &own, err))
         return -1;
-    for (size_t i = 0; i < differs.n; i++)
-        (void)map_put(&there, differs.v[i], strlen(differs.v[i]), differs.v[i]);
-    for (char *p = m.conflicts.s; p < m.conflicts.s + m.conflicts.len; p += strlen(p) + 1)
-        (void)map_put(&there, p, strlen(p), p);
     for (size_t i = 0; i < s->lines.n; i++) {
-        if (!map_get(&there, s->lines.v[i], strlen(s->lines.v[i])))
+        struct file_edits u = line_edits_of(&undo, s->lines.v[i]);
+        struct file_edits o = line_edits_of(&own, s->lines.v[i]);
+        if (revert_undoes_any(u.v, u.n, o.v, o.n))
             strv_push(s->found, s->lines.v[i]);
     }
     return 0;

@@ -169,9 +169,9 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
     return store_put_run(run->store, &row, err);
 }
 
-void record_landed(struct run *run, const struct buf *lines)
+static void append_lines(struct run *run, const char *name, const struct buf *lines)
 {
-    autofree char *path = mem_printf("%s/" STORE_LANDED, run->dir);
+    autofree char *path = mem_printf("%s/%s", run->dir, name);
     autoclose int fd = -1;
     struct err err = {0};
     if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, &fd, &err) == 0 &&
@@ -179,6 +179,18 @@ void record_landed(struct run *run, const struct buf *lines)
         (void)err_sys(&err, "write '%s'", path);
     if (err.code)
         record_error(run, -1, &err);
+}
+
+void record_landed(struct run *run, const struct buf *lines)
+{
+    append_lines(run, STORE_LANDED, lines);
+}
+
+void record_committed(struct run *run, uint32_t task)
+{
+    autobuf struct buf line = BUF_INIT;
+    buf_addf(&line, "%s %s\n", run->tasks[task].commit, run->pf->plan.tasks[task].id);
+    append_lines(run, STORE_COMMITTED, &line);
 }
 
 int record_begin(struct run *run, struct err *err)

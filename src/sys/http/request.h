@@ -45,7 +45,7 @@ const char *http_header(const struct http_head *head, const char *name);
 const char *http_query(const struct http_head *head, const char *name);
 
 /* Reads a number of the query, or `otherwise` if the field is missing. False if the value is no
- * number from 0 on. */
+ * number of at least 0. */
 bool http_query_int(const struct http_head *head, const char *name, int64_t otherwise,
                     int64_t *ret);
 
