@@ -292,7 +292,7 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
     if (!def || !def->usage_is_cumulative)
         return false;
     agent_errors_open(&log, errors, engine, &r);
-    agent_errors_read(&log);
+    agent_errors_end(&log);
     agent_errors_close(&log);
     output_tail_open(&tail, path, def->dialect, &r);
     output_tail_end(&tail);

@@ -53,7 +53,7 @@ void agent_errors_open(struct agent_errors *errors, const char *path, enum engin
 {
     *errors = (struct agent_errors){.fd = -1, .engine = engine, .report = report, .line = BUF_INIT};
     if (agent_is_heard(engine))
-        errors->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &errors->fd, NULL);
 }
 
 static void read_bytes(struct agent_errors *e, const char *bytes, size_t n)
@@ -71,17 +71,31 @@ static void read_bytes(struct agent_errors *e, const char *bytes, size_t n)
     }
 }
 
-void agent_errors_read(struct agent_errors *errors)
+static bool read_more_errors(struct agent_errors *errors)
 {
     char bytes[16384];
-    ssize_t n = 0;
-    if (!errors->report || errors->fd < 0)
-        return;
-    do {
+    ssize_t n;
+    do
         n = read(errors->fd, bytes, sizeof(bytes));
-        if (n > 0)
-            read_bytes(errors, bytes, (size_t)n);
-    } while (n > 0 || (n < 0 && errno == EINTR));
+    while (n < 0 && errno == EINTR);
+    if (n > 0)
+        read_bytes(errors, bytes, (size_t)n);
+    return n > 0;
+}
+
+void agent_errors_read(struct agent_errors *errors)
+{
+    enum { STEPS = 64 };
+    for (int i = 0; errors->report && errors->fd >= 0 && i < STEPS; i++) {
+        if (!read_more_errors(errors))
+            return;
+    }
+}
+
+void agent_errors_end(struct agent_errors *errors)
+{
+    while (errors->report && errors->fd >= 0 && read_more_errors(errors))
+        ;
 }
 
 void agent_errors_close(struct agent_errors *errors)

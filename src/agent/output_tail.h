@@ -34,8 +34,11 @@ struct agent_errors {
 /* Opens nothing if we understand nothing of the engine's standard error. */
 void agent_errors_open(struct agent_errors *errors, const char *path, enum engine engine,
                        struct agent_report *report);
-/* Reads what was written since the last call. */
+/* Reads what was written since the last call; at most a megabyte, as an agent can write faster than
+ * we read. */
 void agent_errors_read(struct agent_errors *errors);
+/* Call this when the agent has ended: reads the rest. */
+void agent_errors_end(struct agent_errors *errors);
 /* Does nothing if the struct is all zero. */
 void agent_errors_close(struct agent_errors *errors);
 

@@ -38,6 +38,19 @@ salvaged() {
     assert_clean 'refs/anabranch/salvage/*'
 }
 
+@test "bounds: an agent that removes or renames its logs is ended at limits.output all the same" {
+    make_repo
+    begin_plan 'limits: {output: 1MiB}' 'defaults: {retry: 0}'
+    attack removes 'rm -f "$REPO"/.git/anabranch/runs/*/removes/1/out; echo done >one; yes'
+    attack renames 'cd "$REPO"/.git/anabranch/runs/*/renames/1; mv out old; : >out; echo done >"$ws/two"; yes'
+    run_bounded
+    assert_status 1
+    assert_summary removes 'internal: printed more than limits.output (1.0 MiB)'
+    assert_summary renames 'internal: printed more than limits.output (1.0 MiB)'
+    [[ $(cat .git/anabranch/runs/*/renames/1/old | wc -c) -le $((1 << 20)) ]] || fail "the log was not cut"
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
 @test "bounds: what was printed before the end counts, all streams and commands together" {
     make_repo
     begin_plan 'limits: {output: 100k}' 'defaults: {retry: 0}'

@@ -61,7 +61,8 @@ assert_lands() { # KIND TARGET...
 
 @test "files: a FIFO in place of what git reads holds up nobody" {
     # shellcheck disable=SC2016
-    assert_lands fifo '$admin/HEAD' '$REPO/.git/refs/heads/other' '$ws/.gitignore'
+    assert_lands fifo '$admin/HEAD' '$admin/index' '$REPO/.git/refs/heads/other' '$REPO/.git/config' \
+        '$REPO/.git/packed-refs' '$ws/.gitignore' '$ws/.gitattributes'
 }
 
 # bats test_tags=slow

@@ -251,7 +251,7 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
     enum engine engine = run_engine(attempt->run, attempt->task);
     enum failure failure = FAILURE_TRANSIENT;
     struct err err = {0};
-    agent_errors_read(&attempt->errors);
+    agent_errors_end(&attempt->errors);
     if (attempt->printed_too_much)
         output_tail_close(&attempt->tail);
     else

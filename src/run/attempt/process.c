@@ -393,7 +393,7 @@ int process_start_guarded(struct attempt *attempt, const struct agent_call *call
     attempt->process.lifeline = life[1];
     attempt->process.status = status[0];
     watch_process(attempt, pid, on_guard_end, next);
-    attempt->process.flood = output_watch_watch(attempt, out_path, err_path);
+    attempt->process.flood = output_watch_watch(attempt, steal_fd(&out), steal_fd(&errfd));
     if (attempt->stopped &&
         !attempt->tearing_down) /* we stopped it because the store failed when it started */
         process_order(attempt, GUARD_STOP);

@@ -2,11 +2,9 @@
 
 #include "base/mem.h"
 #include "run/run_private.h"
-#include "sys/fs/file.h"
 #include "sys/guard/guard.h"
 #include "sys/own_fd.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,22 +45,22 @@ enum { STREAMS = 2 };
 struct flood {
     struct attempt *attempt;
     struct watch *timer;
-    char *paths[STREAMS];
+    int fds[STREAMS];             /* the agent may have removed the files since */
     int64_t start_sizes[STREAMS]; /* file sizes when the command started */
     int64_t max;                  /* limit on what the command adds to both */
 };
 
-static int64_t get_size(const char *path)
+static int64_t get_size(int fd)
 {
     struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
+    return fstat(fd, &st) == 0 ? (int64_t)st.st_size : 0;
 }
 
 static int64_t count_added(const struct flood *f)
 {
     int64_t sum = 0;
     for (int i = 0; i < STREAMS; i++) {
-        int64_t more = get_size(f->paths[i]) - f->start_sizes[i];
+        int64_t more = get_size(f->fds[i]) - f->start_sizes[i];
         sum += more > 0 ? more : 0;
     }
     return sum;
@@ -79,18 +77,20 @@ static void on_timer(void *ctx)
     }
 }
 
-struct flood *output_watch_watch(struct attempt *attempt, const char *out, const char *err)
+struct flood *output_watch_watch(struct attempt *attempt, int out, int err)
 {
     int64_t max = output_limits_of(attempt).output;
-    if (!max)
-        return NULL;
     struct flood *f = mem_alloc(sizeof(*f));
     *f = (struct flood){.attempt = attempt,
-                        .paths = {mem_str(out), mem_str(err)},
+                        .fds = {out, err},
                         .start_sizes = {get_size(out), get_size(err)},
                         .max = max > attempt->printed_bytes ? max - attempt->printed_bytes : 0};
-    f->timer = loop_timer(attempt->run->loop, CHECK_MS, on_timer, f);
-    return f;
+    if (max) {
+        f->timer = loop_timer(attempt->run->loop, CHECK_MS, on_timer, f);
+        return f;
+    }
+    output_watch_free(f);
+    return NULL;
 }
 
 /* Cuts the files at the limit: nobody reads the rest. */
@@ -98,11 +98,8 @@ static void cut_files(const struct flood *f)
 {
     int64_t left = f->max;
     for (int i = 0; i < STREAMS; i++) {
-        int64_t size = get_size(f->paths[i]), more = size - f->start_sizes[i];
-        autoclose int fd = -1;
-        if (more > left &&
-            file_open(AT_FDCWD, f->paths[i], O_WRONLY | O_NOFOLLOW, &fd, NULL) == 0 &&
-            ftruncate(fd, (off_t)(f->start_sizes[i] + left)) < 0)
+        int64_t more = get_size(f->fds[i]) - f->start_sizes[i];
+        if (more > left && ftruncate(f->fds[i], (off_t)(f->start_sizes[i] + left)) < 0)
             return; /* the file keeps its size */
         left -= more > left ? left : more > 0 ? more : 0;
     }
@@ -114,7 +111,7 @@ void output_watch_free(struct flood *f)
         return;
     watch_free(f->timer);
     for (int i = 0; i < STREAMS; i++)
-        free(f->paths[i]);
+        own_close(&f->fds[i]);
     free(f);
 }
 

@@ -19,9 +19,10 @@ struct task_limits output_limits_of(const struct attempt *attempt);
 /* The default limits of a change, for callers without a plan. */
 struct change_limits change_limits_of(void);
 
-/* Watches the two files to which a command of the attempt appends. If the attempt prints more
- * than its limit, we kill the command, set attempt->flooded, and cut the files at the limit. */
-struct flood *output_watch_watch(struct attempt *attempt, const char *out, const char *err);
+/* Watches the two open files to which a command of the attempt appends, and owns the descriptors. If
+ * the attempt prints more than its limit, we kill the command, set attempt->printed_too_much, and
+ * cut the files at the limit. NULL: there is no limit. */
+struct flood *output_watch_watch(struct attempt *attempt, int out, int err);
 /* Call this when the command has ended, before anyone reads the files. `f` may be NULL. */
 void output_watch_end(struct flood *f);
 /* Stops watching, for an attempt that goes. `f` may be NULL. */
