@@ -249,3 +249,25 @@ END_OF_PROGRAM
     run_attack
     assert_user_unharmed
 }
+
+@test "workspace: diff, materialise, shell and the dashboard do not look into what took its place" {
+    local command
+    make_repo
+    make_victims
+    begin_plan
+    attack a "mv \$ws \$ws.away; ln -s '$HOME' \$ws; touch $BATS_TEST_TMPDIR/swapped; $(until_exists over)"
+    ANABRANCH_PROVIDER=checkout start_plan --engine command
+    wait_for test -e "$BATS_TEST_TMPDIR/swapped"
+    for command in 'diff a' "materialise a $BATS_TEST_TMPDIR/copy" 'shell a -- ls'; do
+        # shellcheck disable=SC2086 # words
+        run_apart "$ANABRANCH" $command
+        assert_status 3
+        [[ $stderr == *'is not the folder that we made'* ]] || fail "$command: $stderr"
+        [[ $output$stderr != *documents* ]] || fail "$command: $output"
+    done
+    [[ ! -e $BATS_TEST_TMPDIR/copy ]] || fail "a copy"
+    assert_victims_unharmed
+    touch "$BATS_TEST_TMPDIR/over"
+    end_plan
+    assert_victims_unharmed
+}

@@ -9,8 +9,10 @@
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "workspace/overlay/layers.h"
+#include "workspace/workspace_hold.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,8 +60,10 @@ static int read_admin_folder(const char *dir, struct buf *link, char **ret_admin
 static int copy_files(const struct workspace *ws, const char *dir, const struct buf *link,
                       struct err *err)
 {
-    autofree char *path = mem_printf("%s/.git", dir);
-    return layers_copy(ws->path, dir, err) || file_replace(path, link->s, link->len, err) ? -1 : 0;
+    autofree char *path = mem_printf("%s/.git", dir), *to = realpath(dir, NULL);
+    if (!to)
+        return err_sys(err, "open '%s'", dir);
+    return layers_copy(ws, to, err) || file_replace(path, link->s, link->len, err) ? -1 : 0;
 }
 
 static int copy_index(const struct workspace *ws, const char *admin, struct err *err)
@@ -122,6 +126,8 @@ static int materialise(const struct lookup *look, const struct report_task *t, c
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (enter_workspace(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
+    if (workspace_enter(&ws, &err)) /* an agent may have put something else in its place */
+        return cli_fail_by(&err);
     if (dir ? copy_workspace(look, &ws, dir, &err) : convert_workspace(&ws, &err))
         return cli_fail_by(&err);
     return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;

@@ -6,8 +6,9 @@
 #include "git/format/gitlinks.h"
 #include "git/state_paths.h"
 #include "sys/fs/file.h"
-#include "workspace/workspace.h"
+#include "workspace/workspace_hold.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -107,17 +108,20 @@ static int show_workspace(const struct lookup *look, const struct report_task *t
                     NULL);
     if (enter_workspace(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
+    if (workspace_enter(&ws, &err)) /* an agent may have put something else in its place */
+        return cli_fail(EXIT_ENV, "%s", err.msg);
     int fd = name_new_files(look, t, &ws, &err);
     if (fd < 0)
         return cli_fail(EXIT_ENV, "%s", err.msg);
     autofree char *index = mem_printf("/dev/fd/%d", fd);
     strv_pushl(&args, "--no-optional-locks", "-c", "core.fsmonitor=false", NULL);
     strv_pushf(&args, "--git-dir=%s", ws.admin);
-    strv_pushf(&args, "--work-tree=%s", ws.path);
+    strv_pushl(&args, "--work-tree=.", NULL);
     add_diff_args(&args, stat);
     strv_pushl(&args, "--ignore-submodules=dirty", "--end-of-options", t->row.start_commit, "--",
                NULL);
-    return git_exec(&look->repo, &args, index);
+    return fchdir(ws.hold->tree) < 0 ? cli_fail(EXIT_ENV, "'%s': %s", ws.path, strerror(errno))
+                                     : git_exec(&look->repo, &args, index);
 }
 
 static int run_diff(const void *options, int argc, char **argv)

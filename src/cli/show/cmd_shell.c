@@ -1,6 +1,7 @@
 #include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
+#include "workspace/workspace_hold.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,15 +20,26 @@ static int exec_command(char **argv)
     return cli_fail(EXIT_ENV, "cannot run '%s': %s", argv[0], strerror(errno));
 }
 
+/* An agent may have put something else in the place of the workspace. */
+static int change_folder(const struct lookup *look, const struct report_task *t)
+{
+    own_cleanup(workspace_done) struct workspace ws;
+    struct err err = {0};
+    workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
+                    NULL);
+    if (workspace_enter(&ws, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    return fchdir(ws.hold->tree) < 0 ? cli_fail(EXIT_ENV, "'%s': %s", ws.path, strerror(errno))
+                                     : EXIT_OK;
+}
+
 static int enter_task_workspace(const struct lookup *look, const struct report_task *t)
 {
     const char *path = t->row.workspace, *id = t->row.id;
     if (path && look->repo.root && enter_workspace(path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
-    if (path && chdir(path) == 0)
-        return EXIT_OK;
-    if (path && errno != ENOENT)
-        return cli_fail(EXIT_ENV, "'%s': %s", path, strerror(errno));
+    if (path && look->repo.root && access(path, F_OK) == 0)
+        return change_folder(look, t);
     return cli_fail(EXIT_USAGE,
                     "task '%s' has no workspace now; 'anabranch diff %s' shows its changes, and "
                     "'anabranch salvage' shows its saved work",

@@ -13,7 +13,7 @@
 #include "sys/proc/loop_capture.h"
 #include "workspace/commit/change_size.h"
 #include "workspace/overlay/layers.h"
-#include "workspace/workspace.h"
+#include "workspace/workspace_hold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,15 +153,20 @@ struct worktree {
     char *excludes; /* or NULL */
 };
 
-static void worktree_open(struct worktree *s, const struct git_look *g, const struct board_task *t)
+/* Returns false if an agent has put something else in the place of the workspace. */
+static bool worktree_open(struct worktree *s, const struct git_look *g, const struct board_task *t)
 {
     autofree char *branch = mem_printf("refs/heads/%s", t->branch);
     autofree char *excludes = attempt_file_path(g->run_dir, t->id, t->attempt, "excludes");
     *s = (struct worktree){0};
+    struct err none = {0};
     workspace_adopt(&s->ws, g->repo, t->workspace, t->workspace, branch, NULL);
+    if (!layers_there(t->workspace) && workspace_enter(&s->ws, &none)) /* layers: not seen here */
+        return false;
     s->at = workspace_place(&s->ws);
     if (access(excludes, F_OK) == 0)
         s->at.excludes = s->excludes = steal_ptr(excludes);
+    return true;
 }
 
 static void worktree_close(struct worktree *s)
@@ -183,11 +188,9 @@ static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool
                "--ignore-submodules=dirty", NULL);
     if (names)
         strv_pushl(&args, "--name-only", "--no-renames", "-z", NULL);
-    bool tree = !t->commit && has_worktree(t);
-    if (tree) {
-        worktree_open(&worktree, g, t);
+    bool tree = !t->commit && has_worktree(t) && worktree_open(&worktree, g, t);
+    if (tree)
         at = worktree.at;
-    }
     strv_push(&args, t->start);
     if (!tree)
         strv_push(&args, end);
@@ -493,7 +496,8 @@ static void ask_commit(struct git_look *g, size_t i)
     if (!has_worktree(t) || is_too_large(g, i) || make_scratch(g))
         return;
     autofree char *index = mem_printf("%s/%s.%d.index", g->scratch, t->id, t->attempt);
-    worktree_open(&worktree, g, t);
+    if (!worktree_open(&worktree, g, t))
+        return;
     worktree.at.index = index;
     if (copy_index(&worktree, index))
         return;

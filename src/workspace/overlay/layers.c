@@ -424,14 +424,14 @@ int layers_retire(const char *workspace, const char *gone, struct err *err)
     return remove_empty(folder, name, workspace, err);
 }
 
-int layers_copy(const char *from, const char *to, struct err *err)
+int layers_copy(const struct workspace *ws, const char *to, struct err *err)
 {
-    char *const argv[] = {"cp", "-a", "--reflink=auto", "-T", "--", (char *)from, (char *)to, NULL};
+    char *const argv[] = {"cp", "-a", "--reflink=auto", "-T", "--", ".", (char *)to, NULL};
     autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
     int status;
-    if (proc_capture(argv, NULL, OUTPUT_MAX, &out, &errors, &status, err))
+    if (proc_capture_in(&ws->hold->tree, NULL, argv, NULL, OUTPUT_MAX, &out, &errors, &status, err))
         return -1;
-    return status ? err_set(err, ERR_ENV, "copy '%s': %s", from, errors.s) : 0;
+    return status ? err_set(err, ERR_ENV, "copy '%s': %s", ws->path, errors.s) : 0;
 }
 
 /* The index still has the stat data of the files in the base tree. */
@@ -457,10 +457,11 @@ int layers_materialise(struct workspace *ws, struct err *err)
     if (beneath_folder_of(ws->path, &folder, &name, err))
         return -1;
     autofree char *link = mem_printf("%s/.git", copy);
-    if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err))
+    if (workspace_enter(ws, err) || dirs_remove(copy, err) || layers_copy(ws, copy, err))
         return -1;
     if (access(link, F_OK) < 0) /* somebody has deleted files while we copied */
         return err_sys(err, "copy '%s'", ws->path);
+    workspace_let_go(ws); /* an open folder would keep the mount busy */
     if (overlay_unmount(ws->path, err))
         return -1;
     if (unlinkat(folder, name, AT_REMOVEDIR) < 0 ||

@@ -85,8 +85,9 @@ int layers_retire(const char *workspace, const char *gone, struct err *err);
 /* Turns the workspace, which we must see, into an ordinary worktree: copies each file. */
 int layers_materialise(struct workspace *ws, struct err *err);
 
-/* Copies the contents of a folder into another one, which may exist. */
-int layers_copy(const char *from, const char *to, struct err *err);
+/* Copies the contents of a workspace, which we hold (workspace_enter()), into a folder, which may
+ * exist. `to` is absolute. */
+int layers_copy(const struct workspace *ws, const char *to, struct err *err);
 
 /* True if a living process other than ours has mounted the workspace or sees it. */
 bool layers_are_in_use(const char *workspace);
