@@ -125,9 +125,6 @@ struct task_terms {
 };
 struct task_terms run_terms(const struct run *run, uint32_t task);
 
-/* The default number of retries for a failure class. */
-int run_default_retries(enum failure failure);
-
 enum { RUN_EXIT_TASK = 1, RUN_EXIT_BROKEN = 3, RUN_EXIT_CONFLICT = 4 };
 
 /* The result of a run, after run_go(). */

@@ -8,6 +8,7 @@
 #include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
+#include "plan/engine/retry.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -382,13 +383,11 @@ bool run_is_unfinished(const struct run *run);
 /* Like run_result(), but counts all tasks, even those that this process was not asked to run. */
 struct run_result run_whole_result(const struct run *run);
 
-/* run/state/retry.c: ms until the next attempt, which this call counts; -1 if none is left. */
-int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
-bool retry_is_left(const struct run *run, uint32_t task, enum failure failure);
-int retry_times(const struct run *run, uint32_t task, enum failure failure);
-bool retry_parks(const struct run *run, uint32_t task); /* waits for the reset of a limit */
-int64_t retry_pause(enum failure failure, int times);   /* ms; grows with `times` */
-int64_t retry_jitter(int64_t ms);                       /* at random up to a quarter more or less */
+/* run/state/retry.c: a task's retries, and plan/engine/retry.h with a random number. */
+struct retries retries_of(const struct run *run, uint32_t task);
+uint32_t retry_random(void);
+int64_t retry_pause(enum failure failure, int times); /* ms; grows with `times` */
+int64_t retry_jitter(int64_t ms);                     /* at random up to a quarter more or less */
 
 /* run/state/record.c: we write events and rows to the store before we tell observers. If a write
  * fails, the run ends. */

@@ -5,8 +5,8 @@
 #include "cli/frame/commands.h"
 #include "cli/frame/output.h"
 #include "doc/doc.h"
+#include "plan/engine/retry.h"
 #include "plan/failure.h"
-#include "run/run.h"
 
 #include <string.h>
 
@@ -83,7 +83,7 @@ static const struct {
 
 static void add_policy(struct buf *out, enum failure f)
 {
-    int times = run_default_retries(f);
+    int times = retry_default_times(f);
     if (f == FAILURE_LIMIT)
         buf_addf(out,
                  "the task waits until the limit resets; if that time is not known, up to %d "
@@ -108,7 +108,7 @@ static void add_json(struct buf *out, enum failure f)
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "class", failure_names[f]);
     node_put_string(&a, map, "means", words[f].means);
-    node_put_int(&a, map, "retries", run_default_retries(f));
+    node_put_int(&a, map, "retries", retry_default_times(f));
     node_put_string(&a, map, "advice", words[f].advice);
     doc_write_line(out, map);
     buf_addch(out, '\n');

@@ -189,9 +189,19 @@ static int64_t wait_or_fall_back(struct attempt *attempt)
     attempt->falls_back = lane_fall_back(run, attempt->task);
     if (!attempt->falls_back)
         return park(attempt);
-    if (retry_parks(run, attempt->task)) /* spare other tasks the same limit */
+    struct retries retries = retries_of(run, attempt->task);
+    if (retry_parks(&retries)) /* spare other tasks the same limit */
         (void)lane_close(run, attempt->task, park_reset(attempt), task_run(attempt)->reason);
     return 0;
+}
+
+/* Returns the ms until the next attempt, which this call counts; -1 if none is left. */
+static int64_t take_retry(struct attempt *attempt, enum failure failure)
+{
+    struct retries retries = retries_of(attempt->run, attempt->task);
+    if (!retry_is_left(&retries, failure))
+        return -1;
+    return retry_pause(failure, task_run(attempt)->retries_used[failure]++);
 }
 
 static void leave_in_conflict(struct attempt *attempt, const char *files);
@@ -234,7 +244,7 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
      */
     attempt->retry_delay = ends || !saved || attempt->verification_broken ? -1
                            : wait >= 0                                    ? wait
-                                       : retry_delay(run, attempt->task, failure);
+                                       : take_retry(attempt, failure);
     if (attempt->retry_delay >= 0 && wait < 0)
         repair_decide(attempt, failure);
     write_feedback(attempt);
@@ -382,8 +392,8 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
 void attempt_conflicted(struct attempt *attempt, const char *files)
 {
     const struct run *run = attempt->run;
-    bool again =
-        !run->stopping && !run->failed && retry_is_left(run, attempt->task, FAILURE_CONFLICT);
+    struct retries retries = retries_of(run, attempt->task);
+    bool again = !run->stopping && !run->failed && retry_is_left(&retries, FAILURE_CONFLICT);
     autofree char *told = mem_printf(
         task_run(attempt)->in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "

@@ -2,7 +2,6 @@
 
 #include "agent/reset_time.h"
 #include "base/mem.h"
-#include "run/limits/budget.h"
 #include "run/limits/lane.h"
 #include "run/prepare/prepare.h"
 #include "sys/clock.h"
@@ -39,9 +38,9 @@ int64_t park(struct attempt *attempt)
     struct task_run *tr = task_run(attempt);
     int64_t reset = park_reset(attempt);
     bool known = reset > clock_wall();
-    bool bounded =
-        !known && tr->retries_used[FAILURE_LIMIT] >= retry_times(run, attempt->task, FAILURE_LIMIT);
-    if (!retry_parks(run, attempt->task) || bounded || budget_is_spent(run, attempt->task))
+    struct retries retries = retries_of(run, attempt->task);
+    bool left = retries.used[FAILURE_LIMIT] < retry_times(&retries, FAILURE_LIMIT);
+    if (!retry_parks(&retries) || (!known && !left) || retries.budget_spent)
         return -1;
     tr->retries_used[FAILURE_LIMIT] += known ? 0 : 1;
     attempt->parks = true;

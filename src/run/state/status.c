@@ -72,8 +72,9 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
         .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
         .idle_timeout = stall_limit(run, task),
     };
+    struct retries retries = retries_of(run, task);
     for (int f = 0; f < FAILURE_RETRY_COUNT; f++)
-        terms.retries[f] = retry_times(run, task, (enum failure)f);
+        terms.retries[f] = retry_times(&retries, (enum failure)f);
     return terms;
 }
 
