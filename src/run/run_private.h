@@ -8,7 +8,7 @@
 #include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/failure_outcome.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -38,10 +38,6 @@ struct spent {
     int64_t in, out, cache_read, cache_made;
     double usd;
 };
-
-/* Kinds of repair, by what we put into the workspace before we resume the agent's session; see
- * run/rework/repair.h. */
-enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
 
 /* One task, over all its attempts. */
 struct task_run {
@@ -162,10 +158,7 @@ struct attempt {
     void (*after_prepare)(
         struct attempt *attempt); /* called when the workspace is ready; NULL: start the agent */
     void (*after_teardown)(struct attempt *attempt); /* called after the teardown */
-    bool removes;                                    /* after the failure: remove the workspace */
-    bool parks, keeps;       /* after the failure: wait for a limit; keep the workspace */
-    bool falls_back;         /* after the failure: start again with the fallback */
-    bool repairs;            /* after the failure: resume the agent for a repair */
+    struct failure_outcome outcome;                  /* what its failure leads to */
     bool has_feedback;       /* the task's `feedback` says why this attempt failed */
     bool spoke_at_last_tick; /* the agent had spoken at the last tick */
     bool has_workspace;
@@ -173,13 +166,11 @@ struct attempt {
     bool is_whole;         /* git has stored its whole change: salvaging it needs no size limit */
     bool verification_broken; /* its verification could not start: another attempt would not help */
     bool at_tip;
-    bool ended_early;        /* the agent stopped without a result: only its own commits count */
-    int64_t limit_resets_at; /* when the limit resets; ms since 1970; 0: unknown */
-    int64_t retry_delay;     /* after the failure: ms until the next attempt, or -1 */
-    char *overrun;           /* by how much it exceeded a budget, or NULL */
-    struct file_id dir_id;   /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
-    char *dir_error;         /* error text if an agent replaced that folder, or NULL */
-    char *tamper_error;      /* error text if it changed something outside its workspace, or NULL */
+    bool ended_early;      /* the agent stopped without a result: only its own commits count */
+    char *overrun;         /* by how much it exceeded a budget, or NULL */
+    struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
+    char *dir_error;       /* error text if an agent replaced that folder, or NULL */
+    char *tamper_error;    /* error text if it changed something outside its workspace, or NULL */
 };
 
 struct observer {

@@ -113,13 +113,15 @@ static struct node *failure_data(struct arena *a, struct attempt *attempt)
 
 static void add_limit(struct arena *a, struct attempt *attempt, struct node *data)
 {
+    const struct failure_outcome *o = &attempt->outcome;
+    bool resumes = o->workspace == WORKSPACE_PASSED_ON;
     autobuf struct buf reset = BUF_INIT;
-    timestamp_format(&reset, attempt->limit_resets_at);
+    timestamp_format(&reset, o->resets_at);
     node_put_string(a, data, "engine", run_engine_name(attempt->run, attempt->task));
     node_put_int(a, data, "lane", lane_index(attempt->run, attempt->task));
-    node_put_int(a, data, "delay_ms", attempt->retry_delay);
-    node_put_string(a, data, "reset", attempt->limit_resets_at ? reset.s : NULL);
-    node_put_string(a, data, "session", attempt->keeps ? park_session(attempt) : NULL);
+    node_put_int(a, data, "delay_ms", o->delay_ms);
+    node_put_string(a, data, "reset", o->resets_at ? reset.s : NULL);
+    node_put_string(a, data, "session", resumes ? park_session(attempt) : NULL);
 }
 
 /* Writes the feedback to a file. A resume reads it if we die before the next attempt starts. */
@@ -130,6 +132,14 @@ static void write_feedback(struct attempt *attempt)
     struct err err = {0};
     if (attempt->has_feedback && file_replace_private(path, text, strlen(text), &err))
         record_error(attempt->run, attempt->task, &err);
+}
+
+static void park_task(struct attempt *attempt, struct arena *a, struct node *data)
+{
+    add_limit(a, attempt, data);
+    task_run(attempt)->status.state = TASK_WAITING;
+    record_step(attempt->run, EV_TASK_PARKED, attempt->task, data);
+    park_wait(attempt);
 }
 
 /* Retries at once, in the same session. */
@@ -145,63 +155,57 @@ static void retry_in_session(struct attempt *attempt, struct arena *a, struct no
     repair_wait(attempt);
 }
 
-static void finish_failure(struct attempt *attempt)
+static void retry_anew(struct attempt *attempt, struct arena *a, struct node *data)
 {
     struct run *run = attempt->run;
     uint32_t task = attempt->task;
-    enum failure failure = task_run(attempt)->status.failure;
-    bool by_user = attempt->stopped == STOP_USER;
-    int64_t delay = run->stopping || run->failed ? -1 : attempt->retry_delay;
-    struct arena a = {0};
-    struct node *data = failure_data(&a, attempt);
-    if (attempt->removes)
-        remove_workspace(attempt);
-    if (delay >= 0 && attempt->parks) {
-        add_limit(&a, attempt, data);
-        task_run(attempt)->status.state = TASK_WAITING;
-        record_step(run, EV_TASK_PARKED, task, data);
-        park_wait(attempt);
-    } else if (delay >= 0 && attempt->repairs) {
-        retry_in_session(attempt, &a, data);
-    } else if (delay >= 0) {
-        node_put_int(&a, data, "delay_ms", delay);
-        if (attempt->falls_back)
-            node_put_bool(&a, data, "fallback", true);
-        record(run, EV_TASK_RETRIED, task, data);
-        attempt_free(attempt);
-        task_retry_later(run, task, delay);
-    } else {
-        task_set_state(run, task, TASK_FAILED);
-        record(run, EV_TASK_FAILED, task, data);
-        attempt_free(attempt);
-        task_end(run, task, TASK_FAILED);
-        if (!by_user && run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
-            run_drain(run);
-    }
-    arena_done(&a);
+    int64_t delay = attempt->outcome.delay_ms;
+    node_put_int(a, data, "delay_ms", delay);
+    if (attempt->outcome.kind == OUTCOME_FALL_BACK)
+        node_put_bool(a, data, "fallback", true);
+    record(run, EV_TASK_RETRIED, task, data);
+    attempt_free(attempt);
+    task_retry_later(run, task, delay);
 }
 
-/* Returns the ms until the task continues without using a retry; -1: it does not wait for the
- * limit. */
-static int64_t wait_or_fall_back(struct attempt *attempt)
+static void fail_task(struct attempt *attempt, const struct node *data)
 {
     struct run *run = attempt->run;
-    attempt->falls_back = lane_fall_back(run, attempt->task);
-    if (!attempt->falls_back)
-        return park(attempt);
-    struct retries retries = retries_of(run, attempt->task);
-    if (retry_parks(&retries)) /* spare other tasks the same limit */
-        (void)lane_close(run, attempt->task, park_reset(attempt), task_run(attempt)->reason);
-    return 0;
+    uint32_t task = attempt->task;
+    bool drains = attempt->outcome.drains;
+    task_set_state(run, task, TASK_FAILED);
+    record(run, EV_TASK_FAILED, task, data);
+    attempt_free(attempt);
+    task_end(run, task, TASK_FAILED);
+    if (drains)
+        run_drain(run);
 }
 
-/* Returns the ms until the next attempt, which this call counts; -1 if none is left. */
-static int64_t take_retry(struct attempt *attempt, enum failure failure)
+/* The run may have ended since we decided: then it retries nothing. */
+static void finish_failure(struct attempt *attempt)
 {
-    struct retries retries = retries_of(attempt->run, attempt->task);
-    if (!retry_is_left(&retries, failure))
-        return -1;
-    return retry_pause(failure, task_run(attempt)->retries_used[failure]++);
+    bool ends = attempt->run->stopping || attempt->run->failed;
+    struct arena a = {0};
+    struct node *data = failure_data(&a, attempt);
+    if (attempt->outcome.workspace == WORKSPACE_REMOVED)
+        remove_workspace(attempt);
+    switch (ends ? OUTCOME_FAIL : attempt->outcome.kind) {
+    case OUTCOME_PARK:
+        park_task(attempt, &a, data);
+        break;
+    case OUTCOME_REPAIR:
+        retry_in_session(attempt, &a, data);
+        break;
+    case OUTCOME_RETRY:
+    case OUTCOME_FALL_BACK:
+        retry_anew(attempt, &a, data);
+        break;
+    case OUTCOME_LEAVE_CONFLICT: /* give_up_repair() failed */
+    case OUTCOME_FAIL:
+        fail_task(attempt, data);
+        break;
+    }
+    arena_done(&a);
 }
 
 static void leave_in_conflict(struct attempt *attempt, const char *files);
@@ -224,6 +228,58 @@ static void give_up_repair(struct attempt *attempt)
     leave_in_conflict(attempt, files.s);
 }
 
+static struct failure_facts find_facts(const struct attempt *attempt, enum failure failure)
+{
+    const struct run *run = attempt->run;
+    return (struct failure_facts){
+        .failure = failure,
+        .run_ends = run->stopping || run->failed,
+        .by_user = attempt->stopped == STOP_USER,
+        .keeps_workspaces = run->opts.keep,
+        .has_workspace = attempt->has_workspace,
+        .in_conflict = run->tasks[attempt->task].in_conflict,
+        .verification_broken = attempt->verification_broken,
+        .has_candidate = attempt->candidate.len > 0,
+        .has_feedback = attempt->has_feedback,
+    };
+}
+
+/* Saves the work, unless the next attempt continues in the workspace as it is. */
+static bool save_work(struct attempt *attempt, const struct failure_outcome *at_limit)
+{
+    bool untouched =
+        !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
+    return at_limit->workspace == WORKSPACE_PASSED_ON || !attempt->has_workspace || untouched ||
+           attempt_salvage(attempt);
+}
+
+static void save_and_decide(struct attempt *attempt, enum failure failure)
+{
+    struct failure_facts f = find_facts(attempt, failure);
+    if (failure == FAILURE_LIMIT && !f.run_ends && !f.by_user)
+        f.at_limit = park_decide(attempt);
+    f.saved = save_work(attempt, &f.at_limit);
+    if (f.has_feedback) /* this reads files */
+        f.session = repair_session(attempt);
+    struct retries retries = retries_of(attempt->run, attempt->task);
+    attempt->outcome = failure_outcome(&f, &retries, retry_random());
+}
+
+/* Prepares the task for what we have decided. */
+static void prepare_task(struct attempt *attempt)
+{
+    struct task_run *tr = task_run(attempt);
+    struct failure_outcome *o = &attempt->outcome;
+    struct err err = {0};
+    if (o->repair && repair_set_up(attempt, o->repair, &err)) {
+        record_error(attempt->run, attempt->task, &err);
+        failure_drop_repair(o);
+    }
+    tr->repair = o->repair;
+    tr->start_at_tip = tr->start_at_tip || o->at_tip;
+    tr->retries_used[tr->status.failure] += o->uses_retry;
+}
+
 void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt, ...)
 {
     autobuf struct buf reason = BUF_INIT;
@@ -233,26 +289,12 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
     va_end(ap);
     set_reason(attempt, failure, reason.s);
     request_pass_on(attempt);
-
-    struct run *run = attempt->run;
-    bool ends = run->stopping || run->failed || attempt->stopped == STOP_USER;
-    int64_t wait = failure == FAILURE_LIMIT && !ends ? wait_or_fall_back(attempt) : -1;
-    bool untouched =
-        !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
-    bool saved = attempt->keeps || !attempt->has_workspace || untouched || attempt_salvage(attempt);
-    /* A retry needs the place of the workspace. If we cannot salvage that, a resume has to retry.
-     */
-    attempt->retry_delay = ends || !saved || attempt->verification_broken ? -1
-                           : wait >= 0                                    ? wait
-                                       : take_retry(attempt, failure);
-    if (attempt->retry_delay >= 0 && wait < 0)
-        repair_decide(attempt, failure);
+    save_and_decide(attempt, failure);
+    prepare_task(attempt);
     write_feedback(attempt);
-    attempt->removes = !attempt->keeps && saved && !(run->opts.keep && attempt->retry_delay < 0);
-    if (attempt->retry_delay < 0 && !ends && task_run(attempt)->in_conflict &&
-        attempt->has_workspace)
+    if (attempt->outcome.kind == OUTCOME_LEAVE_CONFLICT)
         give_up_repair(attempt);
-    else if (attempt->removes)
+    else if (attempt->outcome.workspace == WORKSPACE_REMOVED)
         prepare_teardown(attempt, finish_failure);
     else
         finish_failure(attempt);
@@ -392,21 +434,23 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
 void attempt_conflicted(struct attempt *attempt, const char *files)
 {
     const struct run *run = attempt->run;
+    bool in_conflict = task_run(attempt)->in_conflict;
     struct retries retries = retries_of(run, attempt->task);
-    bool again = !run->stopping && !run->failed && retry_is_left(&retries, FAILURE_CONFLICT);
+    enum outcome_kind outcome =
+        failure_of_conflict(run->stopping || run->failed, in_conflict, &retries);
     autofree char *told = mem_printf(
-        task_run(attempt)->in_conflict
+        in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "
               "are unmerged and unchanged."
             : "Your last attempt at this conflicted with what had landed meanwhile: %s\n\nDo "
               "the task on top of that.",
         files);
-    if (again)
+    if (outcome == OUTCOME_RETRY)
         attempt_tell(attempt, told);
-    if (again || task_run(attempt)->in_conflict)
-        attempt_fail(attempt, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
-    else
+    if (outcome == OUTCOME_LEAVE_CONFLICT)
         leave_in_conflict(attempt, files);
+    else
+        attempt_fail(attempt, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
 }
 
 /* The agent of a landed task answered a message and changed nothing more. */

@@ -76,7 +76,7 @@ bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
     return again ? again - waits >= WAIT_MS : waits_on && now - waits >= WAIT_MS;
 }
 
-/* Sets the reset in the report, for park_reset(). */
+/* Sets the reset in the report, for park_decide(). */
 static void stop_for_limit(struct attempt *attempt, int64_t now)
 {
     struct agent_report *r = &attempt->report;

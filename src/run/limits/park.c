@@ -7,9 +7,9 @@
 #include "sys/clock.h"
 
 /* If no event told the reset, the agent's messages may. */
-int64_t park_reset(const struct attempt *attempt)
+static int64_t find_reset(const struct attempt *attempt, int64_t now)
 {
-    int64_t now = clock_wall(), reset = attempt->report.reset;
+    int64_t reset = attempt->report.reset;
     autobuf struct buf errs = BUF_INIT;
     attempt_read_tail(attempt, "err", &errs);
     const char *const messages[] = {attempt->report.reason.s, errs.s, attempt->report.text.s};
@@ -23,30 +23,33 @@ const char *park_session(const struct attempt *attempt)
     return attempt->report.session.len ? attempt->report.session.s : attempt->session;
 }
 
-/* We do not resume a session that changed files outside its workspace. */
-static bool can_resume(const struct attempt *attempt)
+static struct session_facts find_session(const struct attempt *attempt)
 {
     const char *session = park_session(attempt);
-    bool whole = attempt->run->base ? attempt->has_workspace && attempt->prepared : true;
-    return agent_continues_limited(run_engine(attempt->run, attempt->task)) && session &&
-           *session && whole && !attempt->tamper_error;
+    return (struct session_facts){
+        .engine_resumes = agent_continues_limited(run_engine(attempt->run, attempt->task)),
+        .is_known = session && *session,
+        .has_workspace = !attempt->run->base || (attempt->has_workspace && attempt->prepared),
+        .tampered = attempt->tamper_error,
+    };
 }
 
-int64_t park(struct attempt *attempt)
+struct failure_outcome park_decide(struct attempt *attempt)
 {
     struct run *run = attempt->run;
-    struct task_run *tr = task_run(attempt);
-    int64_t reset = park_reset(attempt);
-    bool known = reset > clock_wall();
-    struct retries retries = retries_of(run, attempt->task);
-    bool left = retries.used[FAILURE_LIMIT] < retry_times(&retries, FAILURE_LIMIT);
-    if (!retry_parks(&retries) || (!known && !left) || retries.budget_spent)
-        return -1;
-    tr->retries_used[FAILURE_LIMIT] += known ? 0 : 1;
-    attempt->parks = true;
-    attempt->keeps = can_resume(attempt);
-    attempt->limit_resets_at = known ? reset : 0;
-    return lane_close(run, attempt->task, reset, tr->reason);
+    uint32_t task = attempt->task;
+    int64_t now = clock_wall();
+    struct retries retries = retries_of(run, task);
+    bool has_fallback = lane_fall_back(run, task);
+    struct limit_facts f = {.has_fallback = has_fallback,
+                            .reset = find_reset(attempt, now),
+                            .now = now,
+                            .session = find_session(attempt)};
+    struct failure_outcome o = failure_at_limit(&f, &retries);
+    const char *reason = task_run(attempt)->reason;
+    int64_t closed_ms = o.closes_lane ? lane_close(run, task, f.reset, reason) : 0;
+    o.delay_ms = o.kind == OUTCOME_PARK ? closed_ms : 0;
+    return o;
 }
 
 /* The task starts again when its lane opens. A session belongs to one engine and one account, so
@@ -56,7 +59,7 @@ void park_wait(struct attempt *attempt)
     struct run *run = attempt->run;
     uint32_t task = attempt->task;
     struct task_run *tr = task_run(attempt);
-    if (attempt->keeps) {
+    if (attempt->outcome.workspace == WORKSPACE_PASSED_ON) {
         free(tr->session);
         tr->session = mem_str(park_session(attempt));
         attempt->has_workspace = false; /* the next attempt adopts it */

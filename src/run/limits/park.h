@@ -8,13 +8,9 @@
 
 #include "run/run_private.h"
 
-/* The time when the limit resets, according to the agent; 0: unknown. */
-int64_t park_reset(const struct attempt *attempt);
-
-/* Decides whether to park an attempt that has met a limit and whose reason is set. If so, closes
- * its lane, sets attempt->parks and attempt->keeps, and returns ms until the lane is tried again.
- * Returns -1 if the task does not wait. */
-int64_t park(struct attempt *attempt);
+/* Decides how an attempt that has met a limit, and whose reason is set, waits for it; moves the
+ * task to its fallback, or closes its lane. */
+struct failure_outcome park_decide(struct attempt *attempt);
 
 /* The session that the next attempt resumes. */
 const char *park_session(const struct attempt *attempt);

@@ -43,15 +43,17 @@ static bool find_session(struct attempt *attempt)
     return true;
 }
 
-/* A repair needs feedback for the agent. We never resume an agent that tampered with something
- * outside its workspace. */
-static bool can_repair(struct attempt *attempt, enum failure failure)
+struct session_facts repair_session(struct attempt *attempt)
 {
-    return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
-           attempt->has_feedback && attempt->run->base && attempt->has_workspace &&
-           attempt->prepared && !attempt->tamper_error &&
-           agent_continues_ended(run_engine(attempt->run, attempt->task)) &&
-           workspace_is_whole(&attempt->ws) && find_session(attempt);
+    const struct run *run = attempt->run;
+    bool whole = run->base && attempt->has_workspace && attempt->prepared &&
+                 workspace_is_whole(&attempt->ws);
+    return (struct session_facts){
+        .engine_resumes = agent_continues_ended(run_engine(run, attempt->task)),
+        .is_known = whole && find_session(attempt),
+        .has_workspace = whole,
+        .tampered = attempt->tamper_error,
+    };
 }
 
 /* Moves the task's branch, or creates it. */
@@ -97,41 +99,27 @@ static int find_merged_commit(struct attempt *attempt, struct buf *ret, struct e
                : 0;
 }
 
-static int set_up_repair(struct attempt *attempt, enum failure failure, struct err *err)
+static int set_up_merged(struct attempt *attempt, struct err *err)
 {
-    struct task_run *tr = task_run(attempt);
     autobuf struct buf merged = BUF_INIT;
-    tr->repair = REPAIR_OWN;
-    if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
-        tr->repair = REPAIR_CONFLICT; /* repair_prepare() moves the branch after this is recorded */
-        tr->in_conflict = true;
-        set_start(attempt, attempt->run->tip);
-    } else if (failure == FAILURE_VERIFY &&
-               attempt->candidate.len) { /* otherwise a hook refused it */
-        tr->repair = REPAIR_MERGED;
-        if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
-            return -1;
-        set_start(attempt, attempt->candidate_base.s);
-    } else if (failure == FAILURE_SCOPE && attempt->branch_before.len) {
-        return move_branch(attempt, attempt->branch_before.s, err);
-    }
+    if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
+        return -1;
+    set_start(attempt, attempt->candidate_base.s);
     return 0;
 }
 
-void repair_decide(struct attempt *attempt, enum failure failure)
+int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err)
 {
     struct task_run *tr = task_run(attempt);
-    struct err err = {0};
-    bool goes_on = can_repair(attempt, failure);
-    if (goes_on && set_up_repair(attempt, failure, &err)) {
-        record_error(attempt->run, attempt->task, &err);
-        goes_on = false;
+    if (repair == REPAIR_MERGED)
+        return set_up_merged(attempt, err);
+    if (repair == REPAIR_CONFLICT) { /* repair_prepare() moves the branch after this is recorded */
+        tr->in_conflict = true;
+        set_start(attempt, attempt->run->tip);
+    } else if (tr->status.failure == FAILURE_SCOPE && attempt->branch_before.len) {
+        return move_branch(attempt, attempt->branch_before.s, err);
     }
-    tr->start_at_tip =
-        tr->start_at_tip || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
-    if (!goes_on)
-        tr->repair = REPAIR_NONE;
-    attempt->repairs = attempt->keeps = goes_on;
+    return 0;
 }
 
 void repair_wait(struct attempt *attempt)

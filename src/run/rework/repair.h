@@ -32,10 +32,12 @@
 /* "own", "merged", "conflict", as in task.retried; NULL for REPAIR_NONE. */
 extern const char *const repair_words[REPAIR_COUNT_];
 
-/* Decides whether a failed attempt, whose work is salvaged, ends in a repair. If so, sets `start`,
- * and the branch unless there is a conflict, as the next attempt needs them, and marks the attempt.
- */
-void repair_decide(struct attempt *attempt, enum failure failure);
+/* Finds out whether we can resume the agent of a failed attempt, whose work is salvaged. May read
+ * the session from its output. */
+struct session_facts repair_session(struct attempt *attempt);
+
+/* Sets `start`, and the branch unless there is a conflict, as the repair needs them. */
+int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err);
 
 /* Ends the attempt; the next one resumes its session. */
 void repair_wait(struct attempt *attempt);
