@@ -6,11 +6,8 @@
 #ifndef PLAN_ENGINE_FAILURE_OUTCOME_H
 #define PLAN_ENGINE_FAILURE_OUTCOME_H
 
+#include "plan/engine/repair.h"
 #include "plan/engine/retry.h"
-
-/* Kinds of repair, by what we put into the workspace before we resume the agent's session; see
- * run/rework/repair.h. */
-enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
 
 enum outcome_kind {
     OUTCOME_FAIL,           /* the task has failed */

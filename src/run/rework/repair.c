@@ -17,12 +17,6 @@
 
 enum { HUNKS_MAX = 16 << 10 }; /* bytes of conflicting lines that we show to an agent */
 
-const char *const repair_words[REPAIR_COUNT_] = {
-    [REPAIR_OWN] = "own",
-    [REPAIR_MERGED] = "merged",
-    [REPAIR_CONFLICT] = "conflict",
-};
-
 /* If an engine that died ran the attempt, we find the session only in its output. */
 static bool find_session(struct attempt *attempt)
 {

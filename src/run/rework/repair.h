@@ -29,9 +29,6 @@
 
 #include "run/run_private.h"
 
-/* "own", "merged", "conflict", as in task.retried; NULL for REPAIR_NONE. */
-extern const char *const repair_words[REPAIR_COUNT_];
-
 /* Finds out whether we can resume the agent of a failed attempt, whose work is salvaged. May read
  * the session from its output. */
 struct session_facts repair_session(struct attempt *attempt);
