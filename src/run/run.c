@@ -386,7 +386,7 @@ void run_schedule(struct run *run)
     run->loop = loop_new();
     sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
                run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
-    lanes_init(run);
+    lane_assign_all(run);
     compute_order(run);
 }
 
@@ -430,7 +430,7 @@ void run_close(struct run *run)
     vec_done(&run->tickers);
     publication_done(&run->publication);
     watch_free(run->publish_timer);
-    lanes_done(run);
+    lane_free_all(run);
     control_socket_close(run->listener);
     notifier_free(run->notifier);
     stream_events_free(run->stream_events);

@@ -9,6 +9,8 @@
 #include "agent/output_tail.h"
 #include "git/batch.h"
 #include "plan/engine/failure_outcome.h"
+#include "plan/engine/lanes.h"
+#include "plan/engine/retry.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -59,7 +61,6 @@ struct task_run {
     bool steering_recorded;      /* its agent tried to steer the run: recorded once */
     int32_t lane, fallback_lane; /* indexes in run->lanes; the spare one serves while the other is
                                     closed, or is -1 */
-    bool uses_fallback;          /* the task uses its fallback engine */
     bool parked;                 /* it waits until its lane opens again */
     enum repair repair;          /* the kind of repair that the next attempt is */
     bool in_conflict;            /* its agent resolves the conflict between `commit` and `start` */
@@ -80,7 +81,7 @@ struct task_run {
     char *remake_from;     /* ... with the content of this commit as uncommitted files; or NULL */
 };
 
-struct lane;
+struct lane_account;
 
 /* A process that the engine waits for. A guarded one has pipes to its guard. */
 struct process {
@@ -298,12 +299,13 @@ struct run {
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
-    VEC(struct lane *) lanes;          /* one per engine and account */
-    VEC(struct attempt *) landing;     /* committed, waiting to land */
-    VEC(struct attempt *) unpublished; /* in the tip: report them once it is published */
-    VEC(struct attempt *) publishing;  /* in the base once the running publication succeeds */
-    struct strv git_news;              /* git settings to report: git_frozen_news() */
-    struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
+    struct lanes lanes;
+    VEC(struct lane_account *) lane_accounts; /* one per lane */
+    VEC(struct attempt *) landing;            /* committed, waiting to land */
+    VEC(struct attempt *) unpublished;        /* in the tip: report them once it is published */
+    VEC(struct attempt *) publishing; /* in the base once the running publication succeeds */
+    struct strv git_news;             /* git settings to report: git_frozen_news() */
+    struct strv spent_branches;       /* branches of landed tasks to delete, each with its commit */
     struct publication publication;
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
     int64_t publishing_since;    /* start of the last publication */
@@ -378,7 +380,6 @@ struct run_result run_whole_result(const struct run *run);
 struct retries retries_of(const struct run *run, uint32_t task);
 uint32_t retry_random(void);
 int64_t retry_pause(enum failure failure, int times); /* ms; grows with `times` */
-int64_t retry_jitter(int64_t ms);                     /* at random up to a quarter more or less */
 
 /* run/state/record.c: we write events and rows to the store before we tell observers. If a write
  * fails, the run ends. */

@@ -337,7 +337,7 @@ static int start_agent(struct attempt *attempt, struct err *err)
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
     struct task task = *task_of(attempt);
-    if (task_run(attempt)->uses_fallback)
+    if (lane_uses_fallback(attempt->run, attempt->task))
         task.model = task.fallback.model;
     agent_leave_out(run_engine(attempt->run, attempt->task), &task);
     if (attempt_write_prompt(attempt, prompt, err) ||

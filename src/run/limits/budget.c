@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
+#include "run/limits/lane.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
 
@@ -15,7 +16,7 @@ static const char *find_model(const struct attempt *attempt)
     const struct task *t = task_of(attempt);
     if (attempt->report.model.len)
         return attempt->report.model.s;
-    return attempt->run->tasks[attempt->task].uses_fallback ? t->fallback.model : t->model;
+    return lane_uses_fallback(attempt->run, attempt->task) ? t->fallback.model : t->model;
 }
 
 /* The cost of an attempt so far: as its engine reports, or else by the price tables; *ret_date

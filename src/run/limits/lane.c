@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    RESET_MARGIN_MS =
-        1000, /* time after a reset, roughly: clocks differ, and others wait for the same reset */
-    FOLLOW_MS = 500,     /* time between two tasks that follow, roughly */
-    CHECK_MS = 30 * 1000 /* a sleeping machine stops our timers but not the time */
-};
-
 static const char *get_variable(const struct task *t, const char *name)
 {
     for (size_t i = t->env.n; i-- > 0;) {
@@ -41,17 +34,17 @@ static char *make_key(const struct task *t, enum engine engine, const char *mode
 
 static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum engine engine)
 {
-    const struct lane *existing = map_get(by_key, key, strlen(key));
+    const struct lane_account *existing = map_get(by_key, key, strlen(key));
     if (existing) {
         free(key);
-        return existing->index;
+        return existing->lane;
     }
-    struct lane *l = mem_alloc(sizeof(*l));
-    *l = (struct lane){
-        .run = run, .index = (int32_t)run->lanes.n, .engine = engine, .key = key, .probe = -1};
-    vec_push(&run->lanes, l);
-    (void)map_put(by_key, key, strlen(key), l);
-    return l->index;
+    struct lane_account *account = mem_alloc(sizeof(*account));
+    *account = (struct lane_account){
+        .run = run, .lane = (int32_t)run->lane_accounts.n, .engine = engine, .key = key};
+    vec_push(&run->lane_accounts, account);
+    (void)map_put(by_key, key, strlen(key), account);
+    return account->lane;
 }
 
 enum engine lane_fallback_engine(const struct run *run, uint32_t task)
@@ -72,180 +65,139 @@ static int32_t find_fallback_lane(struct run *run, struct map *by_key, const str
     return find_lane(run, by_key, make_key(t, engine, model ? model : ""), engine);
 }
 
-void lanes_init(struct run *run)
+void lane_assign_all(struct run *run)
 {
     automap struct map by_key = {0};
     const struct plan *plan = &run->pf->plan;
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
-        enum engine engine = run_engine(run, i);
-        run->tasks[i].lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
-        run->tasks[i].fallback_lane = find_fallback_lane(run, &by_key, t);
-    }
-    sched_make_lanes(&run->sched, run->lanes.n);
-    for (uint32_t i = 0; i < plan->task_count; i++) {
         struct task_run *tr = &run->tasks[i];
+        enum engine engine = run_engine(run, i);
+        tr->lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
+        tr->fallback_lane = find_fallback_lane(run, &by_key, t);
         if (tr->fallback_lane == tr->lane)
             tr->fallback_lane = -1;
-        sched_set_lanes(&run->sched, i, tr->lane, tr->fallback_lane);
     }
+    lanes_init(&run->lanes, &run->sched, run->lane_accounts.n);
+    for (uint32_t i = 0; i < plan->task_count; i++)
+        lanes_assign(&run->lanes, i, run->tasks[i].lane, run->tasks[i].fallback_lane);
 }
 
-void lanes_done(struct run *run)
+void lane_free_all(struct run *run)
 {
-    for (size_t i = 0; i < run->lanes.n; i++) {
-        watch_free(run->lanes.v[i]->timer);
-        free(run->lanes.v[i]->key);
-        free(run->lanes.v[i]);
+    for (size_t i = 0; i < run->lane_accounts.n; i++) {
+        watch_free(run->lane_accounts.v[i]->timer);
+        free(run->lane_accounts.v[i]->key);
+        free(run->lane_accounts.v[i]);
     }
-    vec_done(&run->lanes);
+    vec_done(&run->lane_accounts);
+    lanes_done(&run->lanes);
 }
 
-/* The lane that the task uses now. */
-static struct lane *current_lane(struct run *run, uint32_t task)
+int32_t lane_index(const struct run *run, uint32_t task)
 {
-    const struct task_run *tr = &run->tasks[task];
-    return run->lanes.v[tr->uses_fallback ? tr->fallback_lane : tr->lane];
+    return run->lanes.used[task];
 }
 
-int32_t lane_index(struct run *run, uint32_t task)
+/* The preflight asks before there are lanes. */
+bool lane_uses_fallback(const struct run *run, uint32_t task)
 {
-    return current_lane(run, task)->index;
+    return run->lanes.count && lane_index(run, task) != run->tasks[task].lane;
 }
 
-static struct node *make_event_data(const struct lane *l, struct arena *a)
+static struct lane_account *find_account(const struct run *run, uint32_t task)
 {
-    struct node *data = node_new_map(a);
-    node_put_string(a, data, "engine", engine_words[l->engine]);
-    node_put_int(a, data, "lane", l->index);
+    return run->lane_accounts.v[lane_index(run, task)];
+}
+
+static struct node *make_event_data(const struct lane_account *a, struct arena *arena)
+{
+    struct node *data = node_new_map(arena);
+    node_put_string(arena, data, "engine", engine_words[a->engine]);
+    node_put_int(arena, data, "lane", a->lane);
     return data;
 }
 
-static void record_closed(struct lane *l, int64_t reset, const char *reason)
+static void record_closed(const struct lane_account *account, int64_t reset, const char *reason)
 {
+    struct run *run = account->run;
     struct arena a = {0};
     autobuf struct buf when = BUF_INIT;
-    struct node *data = make_event_data(l, &a);
+    struct node *data = make_event_data(account, &a);
     timestamp_format(&when, reset);
     node_put_string(&a, data, "reset", reset ? when.s : NULL);
-    node_put_int(&a, data, "delay_ms", l->until - clock_wall());
+    node_put_int(&a, data, "delay_ms", run->lanes.list[account->lane].until - clock_wall());
     node_put_string(&a, data, "reason", reason);
-    record(l->run, EV_LIMIT_OPENED, -1, data);
+    record(run, EV_LIMIT_OPENED, -1, data);
     arena_done(&a);
 }
 
-static void record_open(struct lane *l)
+static void record_open(const struct lane_account *account)
 {
     struct arena a = {0};
-    record(l->run, EV_LIMIT_CLOSED, -1, make_event_data(l, &a));
+    record(account->run, EV_LIMIT_CLOSED, -1, make_event_data(account, &a));
     arena_done(&a);
 }
 
-/* Lets one more waiting task start. If none waits, opens the lane. */
-static void release_next(struct lane *l)
-{
-    bool more = sched_is_waited_for(&l->run->sched, l->index);
-    sched_open(&l->run->sched, l->index, more);
-    l->state = more ? LANE_FOLLOWED : LANE_OPEN;
-    if (more)
-        watch_again(l->timer, retry_jitter(FOLLOW_MS));
-}
+static void on_timer(void *ctx);
 
-static void release_probe(struct lane *l)
+static void set_timer(struct lane_account *a)
 {
-    l->state = LANE_TRIED;
-    l->probe = -1;
-    sched_open(&l->run->sched, l->index, true);
+    int64_t ms = lanes_wake_after(&a->run->lanes, a->lane, clock_wall(), retry_random());
+    if (ms >= 0 && !a->timer)
+        a->timer = loop_timer(a->run->loop, ms, on_timer, a);
+    else if (ms >= 0)
+        watch_again(a->timer, ms);
 }
 
 static void on_timer(void *ctx)
 {
-    struct lane *l = ctx;
-    int64_t left = l->until - clock_wall();
-    if (l->state == LANE_FOLLOWED)
-        release_next(l);
-    else if (l->state == LANE_CLOSED && left > 0)
-        watch_again(l->timer, left < CHECK_MS ? left : CHECK_MS);
-    else if (l->state == LANE_CLOSED)
-        release_probe(l);
-    run_wake(l->run);
+    struct lane_account *a = ctx;
+    lanes_wake(&a->run->lanes, a->lane, clock_wall());
+    set_timer(a);
+    run_wake(a->run);
 }
 
-static void set_timer(struct lane *l, int64_t ms)
-{
-    if (!l->timer)
-        l->timer = loop_timer(l->run->loop, ms, on_timer, l);
-    else
-        watch_again(l->timer, ms);
-}
-
-static void close_until(struct lane *l, int64_t until)
-{
-    l->state = LANE_CLOSED;
-    l->until = until;
-    l->probe = -1;
-    sched_close(&l->run->sched, l->index);
-    set_timer(l, 0);
-}
-
-/* If several attempts meet a limit together, the first one sets the pause; but we believe a
- * later reset. */
 int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
 {
-    struct lane *l = current_lane(run, task);
+    struct lane_account *account = find_account(run, task);
     int64_t now = clock_wall();
-    bool known = reset > now, closed = l->state == LANE_CLOSED && l->until > now;
-    if (closed && (!known || reset < l->until))
-        return l->until - now;
-    close_until(l, known ? reset + retry_jitter(RESET_MARGIN_MS)
-                         : now + retry_pause(FAILURE_LIMIT, l->pauses++));
-    record_closed(l, known ? reset : 0, reason);
-    return l->until - now;
+    if (lanes_meet_limit(&run->lanes, task, reset, now, retry_random())) {
+        set_timer(account);
+        record_closed(account, reset > now ? reset : 0, reason);
+    }
+    return run->lanes.list[account->lane].until - now;
 }
 
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
 {
-    struct lane *l = current_lane(run, task);
-    if (run->opts.no_wait || until <= clock_wall() || until <= l->until)
+    struct lane_account *account = find_account(run, task);
+    if (run->opts.no_wait || !lanes_recall(&run->lanes, task, until, clock_wall()))
         return;
-    close_until(l, until);
-    record_closed(l, until, reason);
+    set_timer(account);
+    record_closed(account, until, reason);
 }
 
 void lane_enter(struct run *run, uint32_t task)
 {
-    struct task_run *tr = &run->tasks[task];
-    tr->uses_fallback = tr->fallback_lane >= 0 && run->sched.via[task] == tr->fallback_lane;
-    struct lane *l = current_lane(run, task);
-    if (l->state == LANE_TRIED && l->probe < 0)
-        l->probe = task;
+    lanes_enter(&run->lanes, task);
 }
 
 void lane_prove(struct run *run, uint32_t task)
 {
-    struct lane *l = current_lane(run, task);
-    if (l->state != LANE_TRIED || l->probe != task)
+    struct lane_account *account = find_account(run, task);
+    if (!lanes_prove(&run->lanes, task))
         return;
-    l->state = LANE_FOLLOWED;
-    l->probe = -1;
-    l->pauses = 0;
-    record_open(l);
-    set_timer(l, retry_jitter(FOLLOW_MS));
+    record_open(account);
+    set_timer(account);
 }
 
 void lane_leave(struct run *run, uint32_t task)
 {
-    struct lane *l = current_lane(run, task);
-    if (l->state == LANE_TRIED && l->probe == task)
-        release_probe(l);
+    lanes_leave(&run->lanes, task);
 }
 
 bool lane_fall_back(struct run *run, uint32_t task)
 {
-    struct task_run *tr = &run->tasks[task];
-    if (tr->fallback_lane < 0 || tr->uses_fallback ||
-        run->lanes.v[tr->fallback_lane]->state == LANE_CLOSED)
-        return false;
-    sched_set_lanes(&run->sched, task, tr->fallback_lane, -1);
-    return true;
+    return lanes_fall_back(&run->lanes, task, run->tasks[task].fallback_lane);
 }

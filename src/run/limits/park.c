@@ -63,7 +63,7 @@ void park_wait(struct attempt *attempt)
         free(tr->session);
         tr->session = mem_str(park_session(attempt));
         attempt->has_workspace = false; /* the next attempt adopts it */
-        sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
+        lanes_keep(&run->lanes, task);
     }
     tr->parked = true;
     attempt_free(attempt);

@@ -188,6 +188,6 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
     tr->has_message = true;
     tr->remake_workspace = t->remade;
     resume_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
-    sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
+    lanes_keep(&run->lanes, task);
     continue_session_record(run, task, t->say);
 }

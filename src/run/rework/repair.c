@@ -124,7 +124,7 @@ void repair_wait(struct attempt *attempt)
     free(tr->session);
     tr->session = mem_str(park_session(attempt));
     attempt->has_workspace = false; /* the next attempt owns it */
-    sched_set_lanes(&run->sched, task, tr->uses_fallback ? tr->fallback_lane : tr->lane, -1);
+    lanes_keep(&run->lanes, task);
     attempt_free(attempt);
     task_retry_later(run, task, 0);
 }

@@ -12,7 +12,7 @@
 enum engine run_engine(const struct run *run, uint32_t task)
 {
     enum engine own = run->pf->plan.tasks[task].engine;
-    if (run->tasks[task].uses_fallback)
+    if (lane_uses_fallback(run, task))
         return lane_fallback_engine(run, task);
     if (run->opts.engine)
         return run->opts.engine;
