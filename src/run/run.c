@@ -370,11 +370,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     if (run->batch && pf->repo.core.plain)
         git_batch_write_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
-    run->budget = pf->plan.budget;
-    for (size_t i = 0; i < pf->plan.task_count; i++) {
-        run->tasks[i].status.usd = -1;
-        run->tasks[i].budget = pf->plan.tasks[i].budget;
-    }
+    budgets_init(&run->budgets, &pf->plan);
     secrets_collect(&run->secrets, &pf->plan);
     return run;
 }
@@ -431,6 +427,7 @@ void run_close(struct run *run)
     publication_done(&run->publication);
     watch_free(run->publish_timer);
     lane_free_all(run);
+    budgets_done(&run->budgets);
     control_socket_close(run->listener);
     notifier_free(run->notifier);
     stream_events_free(run->stream_events);

@@ -87,8 +87,6 @@ struct task_status {
     const char *action;                               /* the agent's current action, or NULL */
     int64_t started, finished;                        /* ms since 1970; 0: not yet */
     int exit_code;
-    int64_t tokens_in, tokens_out;
-    double usd; /* below 0: unknown */
 };
 
 /* Checks everything that we can check before the first side effect, then creates the run. The plan

@@ -8,6 +8,7 @@
 #include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
+#include "plan/engine/budget.h"
 #include "plan/engine/failure_outcome.h"
 #include "plan/engine/lanes.h"
 #include "plan/engine/retry.h"
@@ -35,12 +36,6 @@
 
 #include <sys/stat.h>
 
-/* Tokens and money that agents used. */
-struct spent {
-    int64_t in, out, cache_read, cache_made;
-    double usd;
-};
-
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
@@ -53,10 +48,8 @@ struct task_run {
                                 the log of a repaired workspace still has them */
     char *feedback;          /* tells the next attempt's agent why the last attempt failed */
     struct attempt *attempt; /* the running attempt, or NULL */
-    struct watch *retry_timer; /* timer until the next attempt, or NULL */
-    struct budget budget;      /* from the plan, or raised by a user */
-    int64_t order;             /* position in the landing order; never behind a dependant's */
-    bool budget_warned;
+    struct watch *retry_timer;   /* timer until the next attempt, or NULL */
+    int64_t order;               /* position in the landing order; never behind a dependant's */
     bool has_log_copies;         /* copies of its logs exist: append to them */
     bool steering_recorded;      /* its agent tried to steer the run: recorded once */
     int32_t lane, fallback_lane; /* indexes in run->lanes; the spare one serves while the other is
@@ -275,11 +268,8 @@ struct run {
     enum provider provider; /* of the workspaces */
     struct pool pool;
     struct overlay_fill overlay;
-    bool only_reads;      /* every task is read-only */
-    int64_t tokens;       /* tokens that all tasks used ... */
-    double usd;           /* ... and their cost, as far as known */
-    struct budget budget; /* from the plan, or raised by a user */
-    bool budget_warned, budget_spent;
+    bool only_reads; /* every task is read-only */
+    struct budgets budgets;
     struct repo_watch *repo_watch; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work_dir; /* work: folder of the workspaces */

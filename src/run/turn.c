@@ -23,7 +23,7 @@ static bool is_over(const struct run *run)
 /* A user may raise the budget while attempts are running. */
 bool run_is_draining(const struct run *run)
 {
-    return run->draining || run->budget_spent;
+    return run->draining || run->budgets.run.exceeded;
 }
 
 static bool may_start_tasks(const struct run *run)

@@ -284,7 +284,7 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
         attempt_fail(attempt, FAILURE_LIMIT, "%s", attempt->stall.limit);
     else if (attempt->stopped == STOP_BUDGET)
         attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     attempt->run->budget_spent ? "the run's budget" : "its budget");
+                     attempt->run->budgets.run.exceeded ? "the run's budget" : "its budget");
     else if (process_was_broken(attempt, &failure, &reason))
         attempt_fail(attempt, failure, "%s", reason.s);
     else if (!(attempt->ended_early = counts_by_commits(attempt, exit_code)) &&

@@ -309,7 +309,7 @@ void attempt_fail_stopped(struct attempt *attempt)
         attempt_fail(attempt, FAILURE_STOPPED, "the run was stopped");
     else if (attempt->stopped == STOP_BUDGET)
         attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     run->budget_spent ? "the run's budget" : "its budget");
+                     run->budgets.run.exceeded ? "the run's budget" : "its budget");
     else
         attempt_fail(attempt, FAILURE_STOPPED, "a person stopped it");
 }

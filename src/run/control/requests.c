@@ -240,7 +240,8 @@ static int set_budget(struct request *r)
     bool of_task = node_get(r->request, "task");
     if (of_task && find_unlanded(r, &task))
         return -1;
-    const struct budget *now = of_task ? &run->tasks[task].budget : &run->budget;
+    const struct budget *now =
+        of_task ? &run->budgets.tasks[task].budget : &run->budgets.run.budget;
     if (wanted.usd < 0 && wanted.tokens < 0)
         return refuse(r, "the request has no amount");
     if ((wanted.usd >= 0 && now->usd < 0) || (wanted.tokens >= 0 && now->tokens < 0))

@@ -2,13 +2,9 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/text.h"
 #include "run/limits/lane.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
-
-/* In percent. */
-enum { WARN_PERCENT = 80 };
 
 /* The model that the agent reported, or else that of the plan; or NULL. */
 static const char *find_model(const struct attempt *attempt)
@@ -30,33 +26,6 @@ static double calculate_cost(const struct attempt *attempt, const char **ret_dat
     if (r->usd >= 0 || !any)
         return r->usd;
     return config_reckon(&attempt->run->config.config, find_model(attempt), &used, ret_date);
-}
-
-/* Adds new usage to the totals: reports count within an attempt, the task and the run count over
- * all attempts. Tokens written to a cache count, because the model read them. Returns false if
- * nothing is new. */
-static bool add_usage(struct attempt *attempt)
-{
-    const struct agent_report *r = &attempt->report;
-    struct task_status *s = &task_run(attempt)->status;
-    const char *date;
-    double usd = calculate_cost(attempt, &date);
-    struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
-                        usd < 0 ? 0 : usd};
-    struct spent before = attempt->counted_usage;
-    int64_t in = now.in + now.cache_made - before.in - before.cache_made,
-            out = now.out - before.out;
-    bool same = now.usd <= before.usd && now.usd >= before.usd;
-    if (!in && !out && now.cache_read == before.cache_read && same)
-        return false;
-    s->tokens_in += in;
-    s->tokens_out += out;
-    if (usd >= 0)
-        s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - before.usd;
-    attempt->run->tokens += in + out;
-    attempt->run->usd += now.usd - before.usd;
-    attempt->counted_usage = now;
-    return true;
 }
 
 static void store_usage(struct attempt *attempt)
@@ -104,192 +73,119 @@ static void record_usage(struct attempt *attempt)
     arena_done(&a);
 }
 
-/* The usage of a budget. */
-struct usage {
-    const struct budget *budget;
-    int64_t tokens;
-    double usd;
-    int64_t task; /* -1: the run */
-};
-
-static struct usage get_task_use(const struct run *run, uint32_t task)
+/* The use of a task's budget, or of that of the run (-1). */
+static const struct budget_use *find_use(const struct run *run, int64_t task)
 {
-    const struct task_status *s = &run->tasks[task].status;
-    return (struct usage){.budget = &run->tasks[task].budget,
-                          .tokens = s->tokens_in + s->tokens_out,
-                          .usd = s->usd < 0 ? 0 : s->usd,
-                          .task = task};
+    return task < 0 ? &run->budgets.run : &run->budgets.tasks[task];
 }
 
-static struct usage get_run_use(const struct run *run)
+static void record_budget(struct run *run, enum event_kind kind, int64_t task)
 {
-    return (struct usage){
-        .budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
-}
-
-static bool reaches_percent(const struct usage *u, int percent)
-{
-    double share = percent / 100.0;
-    return (u->budget->tokens != PLAN_UNSET &&
-            (double)u->tokens >= (double)u->budget->tokens * share) ||
-           (u->budget->usd >= 0 && u->usd >= u->budget->usd * share);
-}
-
-/* "12k tokens of 10k" or "$3.10 of $3.00". */
-static void describe_use(const struct usage *u, struct buf *out)
-{
-    bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARN_PERCENT / 100.0;
-    if (money) {
-        buf_addf(out, "$%.2f of $%.2f", u->usd, u->budget->usd);
-        return;
-    }
-    text_format_count(out, u->tokens);
-    buf_addstr(out, " tokens of ");
-    text_format_count(out, u->budget->tokens);
-}
-
-static void record_budget(struct run *run, enum event_kind kind, const struct usage *u)
-{
+    const struct budget_use *u = find_use(run, task);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     autobuf struct buf text = BUF_INIT;
-    describe_use(u, &text);
-    node_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
+    budget_use_describe(u, &text);
+    node_put_string(&a, data, "of", task < 0 ? "run" : "task");
     node_put_string(&a, data, "text", text.s);
-    node_put_int(&a, data, "tokens", u->tokens);
-    node_put_real(&a, data, "usd", u->usd);
-    record(run, kind, u->task, data);
+    node_put_int(&a, data, "tokens", budget_use_tokens(u));
+    node_put_real(&a, data, "usd", budget_use_usd(u));
+    record(run, kind, task, data);
     arena_done(&a);
 }
 
-/* Warns once if the budget is nearly used up; returns true if it is used up. */
-static bool check_budget(struct run *run, const struct usage *u, bool *warned)
+static void set_overrun(struct attempt *attempt, enum overrun overrun)
 {
-    if (!*warned && reaches_percent(u, WARN_PERCENT)) {
-        *warned = true;
-        record_budget(run, EV_BUDGET_WARNED, u);
-    }
-    return reaches_percent(u, 100);
-}
-
-/* False for an agent that has reported its result: stopping it saves nothing, and many agents
- * report their usage only with the result. */
-static bool may_stop(const struct attempt *attempt)
-{
-    return !attempt->stopped && !attempt->report.finished;
-}
-
-static bool exceeds_budget(const struct usage *u)
-{
-    return (u->budget->tokens != PLAN_UNSET && u->tokens > u->budget->tokens) ||
-           (u->budget->usd >= 0 && u->usd > u->budget->usd);
-}
-
-/* Notes that an agent went over a budget but ended before it reported its usage. */
-static void note_overrun(struct attempt *attempt, const struct usage *u)
-{
+    bool of_run = overrun == OVERRUN_RUN;
     autobuf struct buf text = BUF_INIT;
-    if (attempt->stopped || attempt->overrun || !exceeds_budget(u))
-        return;
-    describe_use(u, &text);
-    attempt->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
-    if (u->task >= 0)
-        record_budget(attempt->run, EV_BUDGET_EXCEEDED, u);
+    budget_use_describe(find_use(attempt->run, of_run ? -1 : (int64_t)attempt->task), &text);
+    attempt->overrun = mem_printf("%s of %s budget", text.s, of_run ? "the run's" : "its");
 }
 
-static void check_task_budget(struct attempt *attempt, bool works)
+static void carry_out_for_task(struct attempt *attempt, const struct budget_answer *answer)
 {
-    struct usage u = get_task_use(attempt->run, attempt->task);
-    if (!check_budget(attempt->run, &u, &task_run(attempt)->budget_warned))
-        return;
-    if (!works || !may_stop(attempt)) {
-        note_overrun(attempt, &u);
-        return;
-    }
-    record_budget(attempt->run, EV_BUDGET_EXCEEDED, &u);
-    attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
+    if (answer->task_warned)
+        record_budget(attempt->run, EV_BUDGET_WARNED, attempt->task);
+    if (answer->overrun)
+        set_overrun(attempt, answer->overrun);
+    if (answer->task_exceeded)
+        record_budget(attempt->run, EV_BUDGET_EXCEEDED, attempt->task);
+    if (answer->stop)
+        attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
 }
 
-/* Starts no more tasks once the run's budget is used up, and stops running agents, whose work is
- * saved. */
-static void check_run_budget(struct run *run)
+/* Stops the running agents, whose work is saved. An agent that has reported its result goes on. */
+static void stop_agents(struct run *run)
 {
-    struct usage u = get_run_use(run);
-    if (run->budget_spent || !check_budget(run, &u, &run->budget_warned))
-        return;
-    run->budget_spent = true;
-    record_budget(run, EV_BUDGET_EXCEEDED, &u);
-    run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct attempt *attempt = run->tasks[i].attempt;
-        if (attempt && attempt->tick && may_stop(attempt))
+        if (attempt && attempt->tick && !attempt->stopped && !attempt->report.finished)
             attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
     }
 }
 
-static void raise_budget(struct budget *b, bool *warned, const struct budget *to)
+static void carry_out_for_run(struct run *run, const struct budget_answer *answer)
 {
-    b->usd = to->usd >= 0 ? to->usd : b->usd;
-    b->tokens = to->tokens >= 0 ? to->tokens : b->tokens;
-    *warned = false;
+    if (answer->run_warned)
+        record_budget(run, EV_BUDGET_WARNED, -1);
+    if (!answer->run_exceeded)
+        return;
+    record_budget(run, EV_BUDGET_EXCEEDED, -1);
+    run_wake(run);
+    stop_agents(run);
+}
+
+void budget_take(struct attempt *attempt, bool works)
+{
+    const struct agent_report *r = &attempt->report;
+    struct run *run = attempt->run;
+    struct budget_answer answer;
+    const char *date;
+    struct budget_report report = {
+        .spent = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
+                  calculate_cost(attempt, &date)},
+        .works = works,
+        .finished = r->finished,
+        .stopped = attempt->stopped,
+        .overran = attempt->overrun,
+    };
+    if (!budgets_add(&run->budgets, attempt->task, &attempt->counted_usage, &report, &answer))
+        return;
+    record_usage(attempt);
+    store_usage(attempt);
+    carry_out_for_task(attempt, &answer);
+    carry_out_for_run(run, &answer);
+}
+
+void budget_recall(struct run *run)
+{
+    struct budget_answer answer = budgets_recall(&run->budgets);
+    carry_out_for_run(run, &answer);
 }
 
 /* Tasks that were stopped for this budget stay stopped. Tasks that had not started may start. */
 void budget_raise(struct run *run, int64_t task, const struct budget *to)
 {
-    if (task >= 0) {
-        raise_budget(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
-    } else {
-        raise_budget(&run->budget, &run->budget_warned, to);
-        struct usage u = get_run_use(run);
-        run->budget_spent = reaches_percent(&u, 100);
-    }
-    struct usage u = task >= 0 ? get_task_use(run, (uint32_t)task) : get_run_use(run);
+    const struct budget_use *u = find_use(run, task);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
+    budgets_raise(&run->budgets, task, to);
     node_put_string(&a, data, "of", task < 0 ? "run" : "task");
-    if (u.budget->usd >= 0)
-        node_put_real(&a, data, "budget_usd", u.budget->usd);
-    if (u.budget->tokens != PLAN_UNSET)
-        node_put_int(&a, data, "budget_tokens", u.budget->tokens);
+    if (u->budget.usd >= 0)
+        node_put_real(&a, data, "budget_usd", u->budget.usd);
+    if (u->budget.tokens != PLAN_UNSET)
+        node_put_int(&a, data, "budget_tokens", u->budget.tokens);
     record(run, EV_BUDGET_RAISED, task, data);
     arena_done(&a);
     run_wake(run);
 }
 
-void budget_recall(struct run *run)
-{
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        const struct task_status *s = &run->tasks[i].status;
-        run->tokens += s->tokens_in + s->tokens_out;
-        run->usd += s->usd < 0 ? 0 : s->usd;
-    }
-    check_run_budget(run);
-}
-
-void budget_take(struct attempt *attempt, bool works)
-{
-    struct usage all = get_run_use(attempt->run);
-    bool was_spent = reaches_percent(&all, 100);
-    if (!add_usage(attempt))
-        return;
-    all = get_run_use(attempt->run);
-    record_usage(attempt);
-    store_usage(attempt);
-    check_task_budget(attempt, works);
-    if (!was_spent && (!works || !may_stop(attempt)))
-        note_overrun(attempt, &all);
-    check_run_budget(attempt->run);
-}
-
 bool budget_is_spent(const struct run *run, uint32_t task)
 {
-    struct usage own = get_task_use(run, task), all = get_run_use(run);
-    return reaches_percent(&own, 100) || reaches_percent(&all, 100);
+    return budgets_are_spent(&run->budgets, task);
 }
 
 double budget_left(const struct run *run, uint32_t task)
 {
-    struct usage u = get_task_use(run, task);
-    return u.budget->usd < 0 ? -1 : u.usd < u.budget->usd ? u.budget->usd - u.usd : 0;
+    return budgets_left(&run->budgets, task);
 }

@@ -124,10 +124,8 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
         .started = row->started,
         .finished = row->finished,
         .exit_code = row->exit_code,
-        .tokens_in = row->tokens_in,
-        .tokens_out = row->tokens_out,
-        .usd = row->usd,
     };
+    budgets_set(&run->budgets, task, row->tokens_in, row->tokens_out, row->usd);
     memcpy(tr->retries_used, past->retries_used, sizeof(tr->retries_used));
     resume_set(&tr->reason, &s->reason, row->reason);
     resume_set(&tr->commit, &s->commit, row->commit);

@@ -65,7 +65,7 @@ static int check_retry(const struct run *run, uint32_t task, struct err *err)
                        id);
     if (sched_lacks(&run->sched, task, &need))
         return refuse_missing_dependency(run, task, need, err);
-    if (run->budget_spent)
+    if (run->budgets.run.exceeded)
         return err_set(err, ERR_INPUT, "the run's budget is used up; 'anabranch budget' raises it");
     if (budget_is_spent(run, task))
         return err_set(err, ERR_INPUT,

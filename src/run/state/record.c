@@ -72,6 +72,7 @@ static int write_task(struct run *run, uint32_t task, struct err *err)
     const struct task *t = &run->pf->plan.tasks[task];
     const struct task_run *tr = &run->tasks[task];
     const struct task_status *s = &tr->status;
+    const struct budget_use *use = &run->budgets.tasks[task];
     bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED || s->state == TASK_SKIPPED;
     struct store_task row = {
         .run = run->id,
@@ -91,9 +92,9 @@ static int write_task(struct run *run, uint32_t task, struct err *err)
         .exit_code = s->exit_code,
         .started = s->started,
         .finished = s->finished,
-        .tokens_in = s->tokens_in,
-        .tokens_out = s->tokens_out,
-        .usd = s->usd,
+        .tokens_in = use->tokens_in,
+        .tokens_out = use->tokens_out,
+        .usd = use->usd,
     };
     return store_put_task(run->store, &row, err);
 }
