@@ -5,19 +5,14 @@
 #ifndef RUN_LIMITS_OUTPUT_LIMITS_H
 #define RUN_LIMITS_OUTPUT_LIMITS_H
 
-#include "plan/plan.h"
+#include "plan/engine/task_limits.h"
 
 #include <stdbool.h>
 
 struct attempt;
 struct flood;
 
-/* The limits of a task, from the task, the plan or the defaults: 0 means no limit. */
-struct task_limits task_limits_of(const struct plan *plan, uint32_t task);
 struct task_limits output_limits_of(const struct attempt *attempt);
-
-/* The default limits of a change, for callers without a plan. */
-struct change_limits change_limits_of(void);
 
 /* Watches the two open files to which a command of the attempt appends, and owns the descriptors. If
  * the attempt prints more than its limit, we kill the command, set attempt->printed_too_much, and
