@@ -369,7 +369,6 @@ struct run_result run_whole_result(const struct run *run);
 /* run/state/retry.c: a task's retries, and plan/engine/retry.h with a random number. */
 struct retries retries_of(const struct run *run, uint32_t task);
 uint32_t retry_random(void);
-int64_t retry_pause(enum failure failure, int times); /* ms; grows with `times` */
 
 /* run/state/record.c: we write events and rows to the store before we tell observers. If a write
  * fails, the run ends. */

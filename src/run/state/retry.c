@@ -11,11 +11,6 @@ uint32_t retry_random(void)
     return getentropy(&random, sizeof(random)) < 0 ? RETRY_MIDDLE : random;
 }
 
-int64_t retry_pause(enum failure failure, int times)
-{
-    return retry_backoff(failure, times, retry_random());
-}
-
 struct retries retries_of(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
