@@ -60,36 +60,6 @@ static char *make_id(int64_t now)
     return buf_steal(&id);
 }
 
-/* A task gets the lowest order of its dependants, so no task waits for one behind it. */
-static int compare_order(const void *a, const void *b, void *ctx)
-{
-    const struct run *run = ctx;
-    uint32_t ta = *(const uint32_t *)a, tb = *(const uint32_t *)b;
-    int64_t oa = run->tasks[ta].order, ob = run->tasks[tb].order;
-    return oa != ob ? (oa < ob ? -1 : 1) : ta < tb ? -1 : ta > tb;
-}
-
-static void compute_order(struct run *run)
-{
-    const struct graph *g = &run->pf->graph;
-    for (size_t i = g->n; i-- > 0;) {
-        uint32_t t = g->order[i];
-        int64_t own = run->pf->plan.tasks[t].order;
-        run->tasks[t].order = own == INT64_MIN ? INT64_MAX : own;
-        for (uint32_t k = g->dependents_at[t]; k < g->dependents_at[t + 1]; k++) {
-            int64_t order = run->tasks[g->dependents[k]].order;
-            run->tasks[t].order = order < run->tasks[t].order ? order : run->tasks[t].order;
-        }
-    }
-    run->by_order = mem_array(g->n, sizeof(*run->by_order));
-    for (uint32_t t = 0; t < g->n; t++) {
-        bool wanted = !run->opts.wanted || run->opts.wanted[t];
-        if (run->tasks[t].order != INT64_MAX && wanted)
-            run->by_order[run->order_count++] = t;
-    }
-    qsort_r(run->by_order, run->order_count, sizeof(*run->by_order), compare_order, run);
-}
-
 static int make_folders(struct run *run, struct err *err)
 {
     autofree char *tmp = run->base ? state_tmp_path(run->pf->repo.common) : NULL;
@@ -383,7 +353,7 @@ void run_schedule(struct run *run)
     sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
                run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
     lane_assign_all(run);
-    compute_order(run);
+    landing_init(&run->landing, &pf->plan, &pf->graph, run->opts.wanted);
 }
 
 int run_open(struct run **ret, struct plan_file *pf, const char *path,
@@ -433,6 +403,7 @@ void run_close(struct run *run)
     stream_events_free(run->stream_events);
     warden_dismiss(&run->warden);
     sched_done(&run->sched);
+    landing_done(&run->landing);
     secrets_done(&run->secrets);
     config_file_close(&run->config);
     ports_done(&run->ports);
@@ -452,12 +423,8 @@ void run_close(struct run *run)
     for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         free(owned[i]);
     vec_done(&run->observers);
-    vec_done(&run->landing);
-    vec_done(&run->unpublished);
-    vec_done(&run->publishing);
     strv_done(&run->spent_branches);
     strv_done(&run->git_news);
-    free(run->by_order);
     free(run->tasks);
     free(run);
 }

@@ -10,6 +10,7 @@
 #include "git/batch.h"
 #include "plan/engine/budget.h"
 #include "plan/engine/failure_outcome.h"
+#include "plan/engine/landing.h"
 #include "plan/engine/lanes.h"
 #include "plan/engine/retry.h"
 #include "plan/schedule/sched.h"
@@ -49,7 +50,6 @@ struct task_run {
     char *feedback;          /* tells the next attempt's agent why the last attempt failed */
     struct attempt *attempt; /* the running attempt, or NULL */
     struct watch *retry_timer;   /* timer until the next attempt, or NULL */
-    int64_t order;               /* position in the landing order; never behind a dependant's */
     bool has_log_copies;         /* copies of its logs exist: append to them */
     bool steering_recorded;      /* its agent tried to steer the run: recorded once */
     int32_t lane, fallback_lane; /* indexes in run->lanes; the spare one serves while the other is
@@ -159,7 +159,6 @@ struct attempt {
     bool printed_too_much; /* its commands exceeded the output limit */
     bool is_whole;         /* git has stored its whole change: salvaging it needs no size limit */
     bool verification_broken; /* its verification could not start: another attempt would not help */
-    bool at_tip;
     bool ended_early;      /* the agent stopped without a result: only its own commits count */
     char *overrun;         /* by how much it exceeded a budget, or NULL */
     struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
@@ -291,17 +290,11 @@ struct run {
     VEC(struct ticker *) tickers;
     struct lanes lanes;
     VEC(struct lane_account *) lane_accounts; /* one per lane */
-    VEC(struct attempt *) landing;            /* committed, waiting to land */
-    VEC(struct attempt *) unpublished;        /* in the tip: report them once it is published */
-    VEC(struct attempt *) publishing; /* in the base once the running publication succeeds */
-    struct strv git_news;             /* git settings to report: git_frozen_news() */
-    struct strv spent_branches;       /* branches of landed tasks to delete, each with its commit */
+    struct landing landing;
     struct publication publication;
+    struct strv git_news;       /* git settings to report: git_frozen_news() */
+    struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
-    int64_t publishing_since;    /* start of the last publication */
-    int64_t next_publication;    /* earliest start of the next one, unless somebody waits for it */
-    uint32_t *by_order;          /* tasks with a landing order, lowest first */
-    size_t order_count, order_settled;
     size_t attempts;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier;      /* or NULL */
@@ -481,8 +474,6 @@ void attempt_conflicted(struct attempt *attempt, const char *files);
 
 /* run/land/land.c */
 void land_queue(struct attempt *attempt);
-/* If the attempt waits to land, takes it out of the queue and returns true. */
-bool land_leave(struct attempt *attempt);
 void land_turn(struct run *run);
 /* Called after land_turn() and after new attempts have started: moves the base to the tip, if it is
  * time. */

@@ -92,7 +92,7 @@ static void stop_waiting_task(struct run *run, uint32_t task)
 static int stop_attempt(struct request *r, uint32_t task)
 {
     struct attempt *attempt = r->run->tasks[task].attempt;
-    bool waits = land_leave(attempt);
+    bool waits = landing_leave(&r->run->landing, task);
     if (!waits && (!attempt->process.watch || attempt->tearing_down))
         return refuse(r, "'%s' is about to end and can no longer be stopped", task_id(r, task));
     record(r->run, EV_TASK_STOPPING, task, NULL);

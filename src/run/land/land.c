@@ -27,13 +27,6 @@ enum { VERIFY_MS = 60 * 60 * 1000 };
 /* With more attempts than this, a waiting attempt does not keep its workspace open. */
 enum { HELD_MAX = 256 };
 
-/* If the base is checked out, moving it takes longer the more files there are. If nobody waits
- * for it, we spend at most a tenth of the time on it. */
-enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
-
-/* The rate at which git goes through an index and its files. */
-enum { INDEX_BYTES_PER_MS = 32 << 10 };
-
 static char *make_merge_message(const struct attempt *attempt)
 {
     const struct task *t = task_of(attempt);
@@ -326,8 +319,7 @@ static void land_candidate(struct attempt *attempt)
     }
     free(run->tip);
     run->tip = mem_str(attempt->candidate.s);
-    attempt->at_tip = true;
-    vec_push(&run->unpublished, attempt);
+    landing_land(&run->landing, attempt->task);
 }
 
 /* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
@@ -351,16 +343,15 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
     if (strcmp(run->tip, from) == 0)
         return;
     if (move_tip(run, from, &err) == 0) {
-        for (size_t i = first; i < run->unpublished.n; i++)
-            attempt_leave(run->unpublished.v[i]);
+        for (size_t i = first; i < run->landing.unpublished.n; i++)
+            attempt_leave(run->tasks[run->landing.unpublished.v[i]].attempt);
         return;
     }
     free(run->tip);
     run->tip = mem_str(from);
-    while (run->unpublished.n > first) {
-        struct attempt *attempt = run->unpublished.v[--run->unpublished.n];
+    while (run->landing.unpublished.n > first) {
+        struct attempt *attempt = run->tasks[landing_undo(&run->landing)].attempt;
         set_landed(task_run(attempt), NULL);
-        attempt->at_tip = false;
         attempt_error(attempt, &err);
     }
 }
@@ -391,41 +382,8 @@ void land_queue(struct attempt *attempt)
     task_set_state(attempt->run, attempt->task, TASK_LANDING);
     if (attempt->run->attempts > HELD_MAX)
         workspace_let_go(&attempt->ws);
-    vec_push(&attempt->run->landing, attempt);
+    landing_queue(&attempt->run->landing, attempt->task);
     run_wake(attempt->run);
-}
-
-bool land_leave(struct attempt *attempt)
-{
-    struct run *run = attempt->run;
-    size_t kept = 0, waiting = run->landing.n;
-    for (size_t i = 0; i < waiting; i++) {
-        if (run->landing.v[i] != attempt)
-            run->landing.v[kept++] = run->landing.v[i];
-    }
-    run->landing.n = kept;
-    return kept < waiting;
-}
-
-/* True if the task's place in the history is settled. A commit at the tip has its place: we do
- * not wait until the base has it. */
-static bool has_settled_place(const struct run *run, uint32_t task)
-{
-    const struct task_run *tr = &run->tasks[task];
-    return tr->status.state >= TASK_LANDED || (tr->attempt && tr->attempt->at_tip);
-}
-
-/* Tasks with an order land in that order. Tasks without one do not wait, and no task waits for
- * them. */
-static bool may_land(struct run *run, uint32_t task)
-{
-    if (run->stopping || run_is_draining(run)) /* earlier tasks may never start */
-        return true;
-    while (run->order_settled < run->order_count &&
-           has_settled_place(run, run->by_order[run->order_settled]))
-        run->order_settled++;
-    return run->tasks[task].order == INT64_MAX || run->order_settled == run->order_count ||
-           run->tasks[task].order <= run->tasks[run->by_order[run->order_settled]].order;
 }
 
 /* If the base could not follow yet, the event names the run's own ref, which has the commit. */
@@ -442,65 +400,40 @@ void land_tell(struct run *run, uint32_t task, bool on_base)
     arena_done(&a);
 }
 
-/* Sets the earliest time of the next publication, given how long one takes. */
-static void delay_publication(struct run *run, int64_t took)
-{
-    int64_t pause = PAUSE_TIMES * took;
-    if (pause < PAUSE_MIN_MS)
-        pause = PAUSE_MIN_MS;
-    run->next_publication = clock_mono() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
-}
-
-/* Before the first publication into a large checkout, waits as long as if there had been one
- * before. */
-static void delay_first_publication(struct run *run)
+static int64_t find_index_size(const struct run *run)
 {
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
     struct stat st;
-    if (!run->publishing_since && !run->next_publication && stat(index, &st) == 0 &&
-        st.st_size * PAUSE_TIMES > PAUSE_MIN_MS * INDEX_BYTES_PER_MS &&
-        checkout_move_is_here(&run->pf->repo, run->base_ref))
-        delay_publication(run, st.st_size / INDEX_BYTES_PER_MS);
+    bool here = stat(index, &st) == 0 && checkout_move_is_here(&run->pf->repo, run->base_ref);
+    return here ? st.st_size : 0;
 }
 
 static void record_published(struct run *run)
 {
+    const struct landing *l = &run->landing;
     autobuf struct buf lines = BUF_INIT;
-    for (size_t i = 0; i < run->publishing.n; i++) {
-        struct attempt *attempt = run->publishing.v[i];
-        buf_addf(&lines, "%s %s\n", task_run(attempt)->landed, task_of(attempt)->id);
+    for (size_t i = 0; i < l->publishing.n; i++) {
+        uint32_t task = l->publishing.v[i];
+        buf_addf(&lines, "%s %s\n", run->tasks[task].landed, run->pf->plan.tasks[task].id);
     }
     record_landed(run, &lines);
 }
 
 static void on_published(struct run *run)
 {
+    const struct landing *l = &run->landing;
     record_published(run);
-    delay_publication(run, clock_mono() - run->publishing_since);
+    int64_t now = clock_mono();
     record_together(run);
-    for (size_t i = 0; i < run->publishing.n; i++)
-        land_tell(run, run->publishing.v[i]->task, run->publication.base_moved);
+    for (size_t i = 0; i < l->publishing.n; i++)
+        land_tell(run, l->publishing.v[i], run->publication.base_moved);
     record_end_of_group(run);
-    for (size_t i = 0; i < run->publishing.n; i++)
-        attempt_landed(run->publishing.v[i]);
-    run->publishing.n = 0;
+    for (size_t i = 0; i < l->publishing.n; i++)
+        attempt_landed(run->tasks[l->publishing.v[i]].attempt);
+    landing_end_publication(&run->landing, now);
     attempt_drop_branches(run);
     land_publish(run);
     run_wake(run);
-}
-
-/* True if a dependent task, or the end of the run, waits for one of them. */
-static bool is_awaited(const struct run *run)
-{
-    const struct graph *g = &run->pf->graph;
-    if (run->stopping)
-        return true;
-    for (size_t i = 0; i < run->unpublished.n; i++) {
-        uint32_t task = run->unpublished.v[i]->task;
-        if (g->dependents_at[task] != g->dependents_at[task + 1])
-            return true;
-    }
-    return run->unpublished.n + run->publishing.n == run->attempts;
 }
 
 static void on_pause_end(void *ctx)
@@ -515,19 +448,17 @@ static void on_pause_end(void *ctx)
  * landed. */
 void land_publish(struct run *run)
 {
-    if (!run->unpublished.n || run->publication.busy)
+    struct landing *l = &run->landing;
+    if (!l->unpublished.n || run->publication.busy)
         return;
-    delay_first_publication(run);
-    int64_t wait = run->next_publication - clock_mono();
-    if (wait > 0 && !is_awaited(run)) {
-        if (!run->publish_timer)
-            run->publish_timer = loop_timer(run->loop, wait, on_pause_end, run);
+    if (landing_needs_estimate(l))
+        landing_estimate(l, find_index_size(run), clock_mono());
+    int64_t wait = landing_publish_in(l, run->attempts, run->stopping, clock_mono());
+    if (wait > 0 && !run->publish_timer)
+        run->publish_timer = loop_timer(run->loop, wait, on_pause_end, run);
+    if (wait > 0)
         return;
-    }
-    run->publishing_since = clock_mono();
-    for (size_t i = 0; i < run->unpublished.n; i++)
-        vec_push(&run->publishing, run->unpublished.v[i]);
-    run->unpublished.n = 0;
+    landing_begin_publication(l, clock_mono());
     if (run->pf->plan.land_at == LAND_AT_END) {
         run->publication.base_moved = false;
         on_published(run);
@@ -536,48 +467,32 @@ void land_publish(struct run *run)
     }
 }
 
+/* Reports the tasks that have ended, as far as others in the landing order wait for them. */
+static bool take_next(struct run *run, struct attempt **ret)
+{
+    struct landing *l = &run->landing;
+    uint32_t task;
+    while (landing_find_open(l, &task) && run->tasks[task].status.state >= TASK_LANDED)
+        landing_settle(l, task);
+    if (!landing_next(l, run->stopping || run_is_draining(run), &task))
+        return false;
+    *ret = run->tasks[task].attempt;
+    return true;
+}
+
 /* Landing is over: fails the waiting attempts, which saves their work. */
 static void fail_waiting(struct run *run)
 {
-    while (run->landing.n)
-        attempt_fail_stopped(run->landing.v[--run->landing.n]);
-}
-
-struct place {
-    int64_t order;
-    size_t arrival;
-    struct attempt *attempt;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-    const struct place *p = a, *q = b;
-    return p->order != q->order      ? (p->order > q->order) - (p->order < q->order)
-           : p->arrival > q->arrival ? 1
-                                     : -1;
-}
-
-/* Returns the waiting attempts sorted by landing order, then arrival, so that one turn lands
- * every attempt that may land. */
-static struct attempt **take_waiting_in_order(struct run *run, size_t n)
-{
-    struct attempt **attempts = mem_array(n, sizeof(struct attempt *));
-    autofree struct place *places = mem_array(n, sizeof(struct place));
-    for (size_t i = 0; i < n; i++) {
-        struct attempt *attempt = run->landing.v[i];
-        places[i] = (struct place){task_run(attempt)->order, i, attempt};
-    }
-    qsort(places, n, sizeof(*places), compare_places);
-    for (size_t i = 0; i < n; i++)
-        attempts[i] = places[i].attempt;
-    run->landing.n = 0;
-    return attempts;
+    uint32_t task;
+    while (landing_next(&run->landing, true, &task))
+        attempt_fail_stopped(run->tasks[task].attempt);
 }
 
 void land_turn(struct run *run)
 {
     struct err err = {0};
-    if (!run->landing.n)
+    struct attempt *attempt;
+    if (!run->landing.waiting)
         return;
     if (!run->failed && !run->publication.busy && publish_follow(run, &err))
         run_fail(run, &err);
@@ -585,17 +500,9 @@ void land_turn(struct run *run)
         fail_waiting(run);
         return;
     }
-    size_t waiting = run->landing.n, kept = 0, first = run->unpublished.n;
+    size_t first = run->landing.unpublished.n;
     autofree char *tip = mem_str(run->tip);
-    struct attempt **attempts = take_waiting_in_order(run, waiting);
-    for (size_t i = 0; i < waiting; i++) {
-        if (may_land(run, attempts[i]->task))
-            land_or_verify(attempts[i]);
-        else
-            attempts[kept++] = attempts[i];
-    }
-    for (size_t i = 0; i < kept; i++)
-        vec_push(&run->landing, attempts[i]);
-    free(attempts);
+    while (take_next(run, &attempt))
+        land_or_verify(attempt);
     move_tip_or_undo(run, tip, first);
 }

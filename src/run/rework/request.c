@@ -151,7 +151,7 @@ static void reset_counts(struct run *run, uint32_t task)
     struct task_run *tr = &run->tasks[task];
     memset(tr->retries_used, 0, sizeof(tr->retries_used));
     tr->start_at_tip = true;
-    run->order_settled = 0; /* tasks behind it in the landing order wait for it again */
+    landing_unsettle(&run->landing, task);
 }
 
 static void add_unskipped(struct buf *text, size_t freed)

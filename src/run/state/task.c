@@ -70,6 +70,7 @@ static void record_unskipped(struct run *run, uint32_t task)
     tr->status.reason = NULL;
     tr->status.finished = 0;
     tr->status.state = TASK_WAITING;
+    landing_unsettle(&run->landing, task);
     record_step(run, EV_TASK_UNSKIPPED, task, NULL);
 }
 

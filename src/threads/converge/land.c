@@ -19,7 +19,7 @@
 enum { MAX_TRIES = 5, SIGNAL_STATUS = 128 };
 
 /* The threads that land on one branch, starting from its current tip. */
-struct landing {
+struct branch_landing {
     struct converge *c;
     struct base_lock *base_lock;
     const char *ref;
@@ -58,7 +58,7 @@ static char *message_of(const struct thread *t)
     return mem_printf("Merge %s\n\nAnabranch-Thread: %s\n", title.s, t->id);
 }
 
-static int report_conflict(struct landing *l, struct converge_result *r,
+static int report_conflict(struct branch_landing *l, struct converge_result *r,
                            const struct merge_result *m, struct err *err)
 {
     autobuf struct buf files = BUF_INIT;
@@ -68,7 +68,7 @@ static int report_conflict(struct landing *l, struct converge_result *r,
     return 0;
 }
 
-static int merge_one(struct landing *l, struct converge_result *r, struct err *err)
+static int merge_one(struct branch_landing *l, struct converge_result *r, struct err *err)
 {
     const struct thread_look *look = r->look;
     automerge struct merge_result m = MERGE_RESULT_INIT;
@@ -89,7 +89,7 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
 }
 
 /* If the interrupted move has landed this thread, it counts as landed now. */
-static int report_merged(struct landing *l, struct converge_result *r, struct err *err)
+static int report_merged(struct branch_landing *l, struct converge_result *r, struct err *err)
 {
     bool dependency = true;
     if (l->before_repair.len &&
@@ -100,7 +100,7 @@ static int report_merged(struct landing *l, struct converge_result *r, struct er
     return 0;
 }
 
-static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
+static int merge_next(struct branch_landing *l, struct converge_result *r, struct err *err)
 {
     const char *dependency = find_missing_dependency(l->c, r->look->thread);
     bool merged;
@@ -116,13 +116,13 @@ static int merge_next(struct landing *l, struct converge_result *r, struct err *
     return merge_one(l, r, err);
 }
 
-static bool lands_here(const struct landing *l, const struct converge_result *r)
+static bool lands_here(const struct branch_landing *l, const struct converge_result *r)
 {
     const struct thread *t = r->look->thread;
     return strcmp(l->c->base_ref ? l->c->base_ref : t->base, l->ref) == 0;
 }
 
-static int merge_all(struct landing *l, struct err *err)
+static int merge_all(struct branch_landing *l, struct err *err)
 {
     buf_cut(&l->old_tip, 0);
     buf_cut(&l->new_tip, 0);
@@ -144,7 +144,7 @@ static int merge_all(struct landing *l, struct err *err)
 }
 
 /* Has git refused the move before it changed anything? */
-static bool was_refused(const struct landing *l)
+static bool was_refused(const struct branch_landing *l)
 {
     return strstr(l->git_message.s, "would be overwritten") ||
            strstr(l->git_message.s, ".lock': File exists");
@@ -152,8 +152,8 @@ static bool was_refused(const struct landing *l)
 
 /* If git has refused the move, it changed nothing. If it was killed, it may have written half of
  * it: then the lock stays for checkout_note_mend(). */
-static void finish_move(struct landing *l, struct checkout_lock *lock, bool noted, int status,
-                        bool moved)
+static void finish_move(struct branch_landing *l, struct checkout_lock *lock, bool noted,
+                        int status, bool moved)
 {
     l->retry = status > SIGNAL_STATUS;
     if (moved || (noted && was_refused(l)))
@@ -164,7 +164,7 @@ static void finish_move(struct landing *l, struct checkout_lock *lock, bool note
         base_lock_unmark(l->base_lock, moved);
 }
 
-static int move_checkout(struct landing *l, struct checkout_lock *lock, const char *path,
+static int move_checkout(struct branch_landing *l, struct checkout_lock *lock, const char *path,
                          bool *ret_moved, struct err *err)
 {
     const struct git_repo *repo = l->c->repo;
@@ -184,7 +184,7 @@ static int move_checkout(struct landing *l, struct checkout_lock *lock, const ch
     return 0;
 }
 
-static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
+static int move_ref(struct branch_landing *l, bool *ret_moved, struct err *err)
 {
     if (base_lock_mark(l->base_lock, err) ||
         git_move_ref(&l->at, l->ref, l->old_tip.s, l->new_tip.s, "anabranch: converge", ret_moved,
@@ -195,7 +195,7 @@ static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
 }
 
 /* Is the branch still where we merged, and the user not in the middle of an operation? */
-static int is_unchanged(struct landing *l, bool *ret_yes, struct err *err)
+static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf current = BUF_INIT;
     autofree char *used = NULL;
@@ -211,7 +211,7 @@ static int is_unchanged(struct landing *l, bool *ret_yes, struct err *err)
 /* If the branch is not checked out anywhere, a git that switches to it meanwhile would show the
  * landed changes as deleted, so we lock that checkout, too. If we cannot get this lock, we move the
  * branch anyway. */
-static int move_branch(struct landing *l, bool *ret_moved, struct err *err)
+static int move_branch(struct branch_landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
     autolock struct checkout_lock lock = {0};
@@ -240,7 +240,7 @@ static int move_branch(struct landing *l, bool *ret_moved, struct err *err)
                        : move_ref(l, ret_moved, err);
 }
 
-static void report_not_landed(struct landing *l)
+static void report_not_landed(struct branch_landing *l)
 {
     const char *name = l->ref + strlen("refs/heads/");
     /* git's message may have several lines. It is empty if git was killed or a ref did not move. */
@@ -257,7 +257,7 @@ static void report_not_landed(struct landing *l)
 }
 
 /* Someone may have moved the branch meanwhile: then we merge everything again on top of it. */
-static int should_retry(struct landing *l, bool *ret_yes, struct err *err)
+static int should_retry(struct branch_landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf current = BUF_INIT;
     if (git_resolve(&l->at, l->ref, &current, err))
@@ -267,14 +267,14 @@ static int should_retry(struct landing *l, bool *ret_yes, struct err *err)
 }
 
 /* After a signal: the merge commits are on no branch yet. */
-static int report_stopped(struct landing *l)
+static int report_stopped(struct branch_landing *l)
 {
     for (size_t i = 0; i < l->landed.n; i++)
         (void)converge_stops(l->landed.v[i]);
     return 0;
 }
 
-static int land_on(struct landing *l, struct err *err)
+static int land_on(struct branch_landing *l, struct err *err)
 {
     bool moved = false, retry = true;
     for (int tries = 0; retry && tries < MAX_TRIES; tries++) {
@@ -298,7 +298,7 @@ static int land_on(struct landing *l, struct err *err)
 }
 
 /* Threads for other branches are not affected. */
-static void report_all_failed(struct landing *l, const struct err *err)
+static void report_all_failed(struct branch_landing *l, const struct err *err)
 {
     for (size_t i = 0; i < l->c->results.n; i++) {
         struct converge_result *r = &l->c->results.v[i];
@@ -310,7 +310,7 @@ static void report_all_failed(struct landing *l, const struct err *err)
 
 static void land_branch(struct converge *c, struct base_lock *base_lock, const char *ref)
 {
-    struct landing l = {
+    struct branch_landing l = {
         .c = c,
         .base_lock = base_lock,
         .ref = ref,
