@@ -330,7 +330,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->fill = (struct fill){.mould = MOULD_INIT};
     run->overlay = (struct overlay_fill){
         .tracked = TRACKED_INIT, .base_tree = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
-    run->publication = (struct publication){.lock = BASE_TURN_INIT, .base_seen = BUF_INIT};
+    run->publisher = (struct publisher){.lock = BASE_TURN_INIT, .base_seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
     run->id = id;
@@ -394,7 +394,7 @@ void run_close(struct run *run)
         free(run->tickers.v[i]);
     }
     vec_done(&run->tickers);
-    publication_done(&run->publication);
+    publisher_done(&run->publisher);
     watch_free(run->publish_timer);
     lane_free_all(run);
     budgets_done(&run->budgets);

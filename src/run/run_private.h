@@ -12,6 +12,7 @@
 #include "plan/engine/failure_outcome.h"
 #include "plan/engine/landing.h"
 #include "plan/engine/lanes.h"
+#include "plan/engine/publication.h"
 #include "plan/engine/retry.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
@@ -179,29 +180,18 @@ struct ticker {
     void *ctx;
 };
 
-/* Moves the base branch to the run's tip. */
-struct publication {
-    bool busy;
-    int tries;
+/* Moves the base branch to the run's tip; struct publication decides how. */
+struct publisher {
     struct base_lock lock;
     struct watch *child,
-        *wait; /* the git that moves the base; a timer while another run has the base lock */
+        *wait; /* the git that moves the base; a timer while we wait for the next try */
     struct stuck_watch *stuck; /* ends that git if it would wait forever */
     pid_t git;                 /* leader of its own process group while `child` is set */
     struct watch *limit;       /* ends the wait for that git */
-    bool given_up; /* that git, or the wait for the lock, did not end: do not publish again */
-    struct buf base_seen; /* the base commit that we saw last */
-    int64_t follow_ms;    /* time that merging the base into the tip took then */
-    bool base_moved;      /* the base has everything that we wanted to publish */
-    bool git_killed;      /* that git was killed before it moved the base or refused to */
-    int64_t deadline;     /* end of the wait for another git's lock */
-    bool wait_recorded;   /* that wait was reported */
+    struct buf base_seen;      /* the base commit that we saw last */
     bool fast_forward_marked,
         fast_forward_noted; /* we wrote the marks of the current fast-forward */
-    bool checkout_repaired; /* we repaired a half-moved checkout, or there was none */
     struct checkout_lock checkout;
-    int64_t git_wait_until;  /* we wait until then for another git in the checkout ... */
-    bool git_outlasted_wait; /* ... an earlier wait was in vain */
     char *target;
     void (*after_move)(struct run *run, bool moved); /* called when that git has ended */
     void (*after)(struct run *run);
@@ -292,6 +282,7 @@ struct run {
     VEC(struct lane_account *) lane_accounts; /* one per lane */
     struct landing landing;
     struct publication publication;
+    struct publisher publisher;
     struct strv git_news;       /* git settings to report: git_frozen_news() */
     struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
@@ -492,6 +483,6 @@ int publish_finish(struct run *run,
                    struct err *err); /* keeps unpublished work on a branch, with advice */
 /* Ends every wait for others: landed work stays on a branch. */
 void publish_give_up(struct run *run);
-void publication_done(struct publication *p);
+void publisher_done(struct publisher *p);
 
 #endif

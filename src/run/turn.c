@@ -45,7 +45,7 @@ static void stop_loop(struct run *run)
 /* Moves the base to the tip one last time, then stops the loop. */
 static void publish_and_stop(struct run *run)
 {
-    if (run->publication.busy || run->loop_stopped)
+    if (publication_is_busy(&run->publication) || run->loop_stopped)
         return;
     if (run->base)
         publish(run, stop_loop);
@@ -143,7 +143,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].attempt)
             attempt_pause(run->tasks[i].attempt);
     }
-    base_lock_leave(&run->publication.lock); /* others need not wait for us */
+    base_lock_leave(&run->publisher.lock); /* others need not wait for us */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].attempt)

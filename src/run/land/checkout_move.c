@@ -76,7 +76,7 @@ static char *mark_path(const struct run *run)
 static int write_mark(struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     struct err why = {0};
     p->fast_forward_marked = file_create(path, p->base_seen.s, p->base_seen.len, &why) == 0 ||
                              (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
@@ -100,9 +100,9 @@ static void remove_mark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
     bool begun = checkout_move_may_have_begun(run) && !checkout_move_lock(run);
-    if (moved || (run->publication.fast_forward_marked && !begun))
+    if (moved || (run->publisher.fast_forward_marked && !begun))
         (void)unlink(path);
-    if (moved || (run->publication.fast_forward_noted && !begun))
+    if (moved || (run->publisher.fast_forward_noted && !begun))
         checkout_note_forget(&run->pf->repo);
 }
 
@@ -114,13 +114,9 @@ const char *checkout_move_lock(const struct run *run)
 
 bool checkout_move_mend(struct run *run)
 {
-    struct publication *p = &run->publication;
+    const struct publisher *p = &run->publisher;
     struct err err = {0};
     bool repaired = false;
-    if (p->checkout_repaired || !run->refusal || checkout_move_lock(run) ||
-        !checkout_move_is_here(&run->pf->repo, run->base_ref))
-        return false;
-    p->checkout_repaired = true;
     autofree char *mark = mark_path(run);
     if (checkout_repair(&run->pf->repo, NULL, run->dir, p->base_seen.s, p->target,
                         access(mark, F_OK) == 0, &repaired, &err))
@@ -138,8 +134,8 @@ void checkout_move_keep(struct run *run, const char *now)
     int rc = 0;
     for (int i = 0;
          run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref) && i < TRIES; i++) {
-        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.base_seen.s, now,
-                             false, &repaired, &err);
+        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publisher.base_seen.s, now, false,
+                             &repaired, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -153,7 +149,7 @@ static int keep_commits_since_mark(const struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     autobuf struct buf marked = BUF_INIT;
-    const char *now = run->publication.base_seen.s;
+    const char *now = run->publisher.base_seen.s;
     bool repaired;
     if (file_read(path, ID_MAX, &marked, NULL) || !marked.len || strcmp(marked.s, now) == 0)
         return 0;
@@ -170,18 +166,16 @@ static char *log_path(const struct run *run)
 
 /* If we ask git to end, it removes its lock. The files that it has written stay, and the mark
  * stays too. */
-void checkout_move_end(struct run *run)
+void checkout_move_end(struct run *run, enum publication_stop stop)
 {
-    struct publication *p = &run->publication;
-    (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
-    p->given_up = true;
+    (void)kill(-run->publisher.git, stop == PUBLICATION_KILL_GIT ? SIGKILL : SIGTERM);
 }
 
 static void on_overdue(void *ctx)
 {
     struct run *run = ctx;
-    checkout_move_end(run);
-    watch_again(run->publication.limit, GRACE_MS);
+    checkout_move_end(run, publication_give_up(&run->publication));
+    watch_again(run->publisher.limit, GRACE_MS);
 }
 
 static char *describe_give_up(const struct run *run)
@@ -191,7 +185,7 @@ static char *describe_give_up(const struct run *run)
                                       (long long)time_limit(GIT_MS) / 1000);
 }
 
-void checkout_move_forget(struct publication *p)
+void checkout_move_forget(struct publisher *p)
 {
     checkout_lock_release(&p->checkout);
     watch_free(p->child);
@@ -203,46 +197,49 @@ void checkout_move_forget(struct publication *p)
 
 static void finish_move(struct run *run, int status)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
+    bool killed = WIFSIGNALED(status), given_up = publication_is_given_up(&run->publication);
     autofree char *path = log_path(run);
     autobuf struct buf output = BUF_INIT;
-    p->git_killed = WIFSIGNALED(status);
-    if (p->git_killed &&
-        !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
+    publication_git_ended(&run->publication, killed);
+    if (killed && !given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
     free(run->refusal);
     run->refusal = NULL;
     if (status != 0 && file_read(path, LOG_MAX, &output, NULL) == 0 && output.len)
         run->refusal = buf_steal(&output);
-    if (p->git_killed)
+    if (killed)
         base_lock_clear(&p->lock, &run->pf->repo, run->base_ref);
     else
         base_lock_unmark(&p->lock, status == 0);
     remove_mark(run, status == 0);
-    if (status != 0 && p->given_up) {
+    if (status != 0 && given_up) {
         free(run->refusal);
         run->refusal = describe_give_up(run);
     }
     p->after_move(run, status == 0);
 }
 
-/* Gits of others mostly end after a few milliseconds. Those that wait for an editor, or serve
- * one, do not: after the first timeout we wait for them only a moment. */
 void checkout_move_await_quiet(struct run *run)
 {
-    enum { FIRST_MS = 1000, LATER_MS = 50 };
     struct publication *p = &run->publication;
-    p->git_wait_until = clock_mono() + time_limit(p->git_outlasted_wait ? LATER_MS : FIRST_MS);
+    p->git_wait_until = clock_mono() + time_limit(publication_git_wait(p));
 }
 
-bool checkout_move_is_quiet(struct run *run)
+static bool is_quiet(struct run *run)
 {
-    struct publication *p = &run->publication;
-    if (!p->checkout.lock || checkout_lock_is_quiet(&p->checkout))
-        return true;
-    p->git_outlasted_wait = p->git_outlasted_wait || clock_mono() >= p->git_wait_until;
-    return clock_mono() >= p->git_wait_until;
+    const struct checkout_lock *l = &run->publisher.checkout;
+    return !l->lock || checkout_lock_is_quiet(l) ||
+           !publication_awaits_git(&run->publication, clock_mono());
+}
+
+bool checkout_move_settles(struct run *run)
+{
+    if (publication_is_given_up(&run->publication) || is_quiet(run))
+        return false;
+    publication_settle(&run->publication);
+    return true;
 }
 
 /* Branch and index have moved. We keep the lock until gits that read the old state have ended,
@@ -250,8 +247,8 @@ bool checkout_move_is_quiet(struct run *run)
 static void finish_when_quiet(void *ctx)
 {
     struct run *run = ctx;
-    struct publication *p = &run->publication;
-    if (!p->given_up && !checkout_move_is_quiet(run)) {
+    struct publisher *p = &run->publisher;
+    if (checkout_move_settles(run)) {
         watch_free(p->limit);
         p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, finish_when_quiet, run);
         return;
@@ -262,11 +259,11 @@ static void finish_when_quiet(void *ctx)
 /* git has written the files: installs its index and moves the branch. */
 static int install_move(struct run *run, bool *ret_moved, struct err *err)
 {
-    const struct checkout_lock *l = &run->publication.checkout;
+    const struct checkout_lock *l = &run->publisher.checkout;
     struct git_place at = {.git_dir = l->git_dir, .common = run->pf->repo.common};
     return checkout_lock_install(l, err) ||
-                   git_move_ref(&at, run->base_ref, run->publication.base_seen.s,
-                                run->publication.target, "anabranch: land", ret_moved, err)
+                   git_move_ref(&at, run->base_ref, run->publisher.base_seen.s,
+                                run->publisher.target, "anabranch: land", ret_moved, err)
                ? -1
                : 0;
 }
@@ -274,7 +271,7 @@ static int install_move(struct run *run, bool *ret_moved, struct err *err)
 static void on_git_exit(void *ctx, int status)
 {
     struct run *run = ctx;
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     struct err err = {0};
     bool moved;
     if (status != 0) {
@@ -333,8 +330,8 @@ static void refuse_by_lock(struct run *run, const char *git_dir)
 
 void checkout_move_unlock_checkout(struct run *run)
 {
-    checkout_lock_release(&run->publication.checkout);
-    base_lock_unmark(&run->publication.lock, false);
+    checkout_lock_release(&run->publisher.checkout);
+    base_lock_unmark(&run->publisher.lock, false);
 }
 
 char *checkout_move_aside(const struct git_repo *repo)
@@ -360,7 +357,7 @@ void checkout_move_tidy(struct run *run)
 int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base,
                                 enum checkout_move_try *ret, struct err *err)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     autofree char *git_dir = checkout_move_git_dir(&run->pf->repo, path, err);
     autofree char *aside = aside_path(run);
     struct err why = {0};
@@ -373,8 +370,7 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
     *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
     if (!taken)
         refuse_by_lock(run, git_dir);
-    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base &&
-             checkout_move_is_quiet(run))
+    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base && is_quiet(run))
         *ret = FORWARD_READY;
     if (*ret != FORWARD_READY)
         checkout_move_unlock_checkout(run);
@@ -384,7 +380,7 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
 int checkout_move_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
                         struct err *err)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     autofree char *log = log_path(run);
     autoclose int fd = -1;
     if (file_open(AT_FDCWD, log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
@@ -410,5 +406,6 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
     p->child = loop_child(run->loop, pid, on_git_exit, run);
     p->stuck = stuck_watch_new(run->loop, pid, log);
     p->limit = loop_timer(run->loop, time_limit(GIT_MS), on_overdue, run);
+    publication_git_began(&run->publication);
     return 0;
 }

@@ -37,9 +37,9 @@ enum checkout_move_try { FORWARD_READY, FORWARD_LOCKED, FORWARD_BUSY };
 int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base,
                                 enum checkout_move_try *ret, struct err *err);
 
-/* True if no other git is at work in the checkout that we locked, if we have waited for it long
- * enough, or if we locked none. */
-bool checkout_move_is_quiet(struct run *run);
+/* True if we keep the lock of the checkout because another git is at work there: false if we have
+ * waited long enough, or given up. */
+bool checkout_move_settles(struct run *run);
 
 void checkout_move_unlock_checkout(struct run *run);
 
@@ -49,16 +49,16 @@ void checkout_move_tidy(struct run *run);
 /* Starts the time that we wait for other gits in the checkout. */
 void checkout_move_await_quiet(struct run *run);
 
-/* Starts git, which moves the work tree at `path` to publication.target, and calls `forwarded`
+/* Starts git, which moves the work tree at `path` to publisher.target, and calls `forwarded`
  * when git has ended. If the checkout did not move, run->refusal has the output of git, if any. */
 int checkout_move_start(struct run *run, const char *path,
                         void (*forwarded)(struct run *, bool moved), struct err *err);
 
-/* Asks that git to end; the second call kills it. */
-void checkout_move_end(struct run *run);
+/* Asks that git to end, or kills it. */
+void checkout_move_end(struct run *run, enum publication_stop stop);
 
 /* Stops waiting for that git. */
-void checkout_move_forget(struct publication *p);
+void checkout_move_forget(struct publisher *p);
 
 /* Returns the part of git's refusal that names a lock, or NULL: another git is at work in the
  * checkout, or was and died there. */
@@ -68,8 +68,8 @@ const char *checkout_move_lock(const struct run *run);
 bool checkout_move_may_have_begun(const struct run *run);
 
 /* git may refuse to touch files that an earlier git of ours left there before it was killed or
- * the disk was full. Repairs that. Returns true if it repaired something, so that a retry makes
- * sense. */
+ * the disk was full. Repairs that, if the run was started in the work tree that has the base checked
+ * out. Returns true if it repaired something, so that a retry makes sense. */
 bool checkout_move_mend(struct run *run);
 
 /* git reads the index before it locks it. So a commit that someone made in between leaves the

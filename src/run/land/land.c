@@ -449,7 +449,7 @@ static void on_pause_end(void *ctx)
 void land_publish(struct run *run)
 {
     struct landing *l = &run->landing;
-    if (!l->unpublished.n || run->publication.busy)
+    if (!l->unpublished.n || publication_is_busy(&run->publication))
         return;
     if (landing_needs_estimate(l))
         landing_estimate(l, find_index_size(run), clock_mono());
@@ -494,7 +494,7 @@ void land_turn(struct run *run)
     struct attempt *attempt;
     if (!run->landing.waiting)
         return;
-    if (!run->failed && !run->publication.busy && publish_follow(run, &err))
+    if (!run->failed && !publication_is_busy(&run->publication) && publish_follow(run, &err))
         run_fail(run, &err);
     if (run->failed) {
         fail_waiting(run);

@@ -20,20 +20,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    TURN_PAUSE_MS = 5,
-    LOCK_MS = 10000,
-    LOCK_PAUSE_MS = 20,
-    INDEX_PAUSE_MS = 2,
-    BUSY_PAUSE_MS = 5,
-    USE_PAUSE_MS = 50
-};
-
-/* Another process that commits all the time moves the base while we publish. After HOLD_AFTER
- * lost races we lock the base meanwhile, if that takes much less time than another git waits for
- * the lock (100 ms). */
-enum { TRIES = 25, TRIES_IN_HASTE = 5, HOLD_AFTER = 2, HOLD_MS = 40 };
-
 static void set_published(struct run *run, const char *commit)
 {
     free(run->published);
@@ -160,12 +146,12 @@ static int merge_base_and_tip(struct run *run, const char *theirs, bool extended
 }
 
 /* Finds the commit that the tip must become to contain all of the base, which is at
- * publication.seen; *ret_tip is empty if the tip stays. *ret_has is false if the two cannot be
+ * publisher.base_seen; *ret_tip is empty if the tip stays. *ret_has is false if the two cannot be
  * merged. Moves no ref. */
 static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct buf *now = &run->publication.base_seen;
+    struct buf *now = &run->publisher.base_seen;
     enum base_position position;
     *ret_has = false;
     buf_cut(now, 0);
@@ -186,7 +172,7 @@ static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct 
 
 int publish_follow(struct run *run, struct err *err)
 {
-    struct buf *now = &run->publication.base_seen;
+    struct buf *now = &run->publisher.base_seen;
     autobuf struct buf tip = BUF_INIT;
     bool has;
     if (find_tip(run, &tip, &has, err))
@@ -205,109 +191,102 @@ static void take_base_lock(void *ctx);
 
 static void finish_when_quiet(void *ctx)
 {
+    enum { PAUSE_MS = 5 };
     struct run *run = ctx;
-    struct publication *p = &run->publication;
-    if (!p->given_up && !checkout_move_is_quiet(run)) {
+    struct publisher *p = &run->publisher;
+    if (checkout_move_settles(run)) {
         watch_free(p->wait);
-        p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish_when_quiet, run);
+        p->wait = loop_timer(run->loop, PAUSE_MS, finish_when_quiet, run);
         return;
     }
     checkout_lock_release(&p->checkout);
     base_lock_done(&p->lock);
-    p->busy = false;
+    publication_end(&run->publication);
     p->after(run);
 }
 
 static void fail_publication(struct run *run, const struct err *err)
 {
     run_fail(run, err);
-    checkout_lock_release(&run->publication.checkout);
+    checkout_lock_release(&run->publisher.checkout);
     finish_when_quiet(run);
 }
 
-static void report_waiting(struct run *run, const char *holder, const char *message)
+static void report_waiting(struct run *run, enum publication_event event)
 {
-    struct publication *p = &run->publication;
+    const char *holder = "another git: ", *message = checkout_move_lock(run);
     struct err why = {0};
+    if (event == PUBLICATION_OTHER_RUN)
+        holder = "another anabranch run that is landing", message = "";
+    else if (event == PUBLICATION_USER)
+        holder = "the user: ", message = run->refusal;
     (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", holder, (int)strcspn(message, "\n"),
                   message);
-    if (!p->wait_recorded)
-        record_error(run, -1, &why);
-    p->wait_recorded = true;
+    record_error(run, -1, &why);
 }
 
-static void move_later(struct run *run, int64_t ms)
+static struct publication_facts get_facts(const struct run *run)
 {
-    struct publication *p = &run->publication;
-    watch_free(p->wait);
-    p->wait = loop_timer(run->loop, ms, move_base, run);
+    return (struct publication_facts){
+        .now = clock_mono(), .last = !run->attempts, .stopping = run->stopping};
 }
 
-/* Waits for another git's lock if this is the last publication. Before that, the next landing
- * retries. */
-static bool wait_for_lock(struct run *run)
+/* Does what follows a try that did not move the base. While we wait for the user, other runs may
+ * take the base lock. */
+static void take_step(struct run *run, enum publication_event event,
+                      const struct publication_facts *facts)
 {
-    struct publication *p = &run->publication;
-    const char *message = checkout_move_lock(run);
-    if (!message || run->attempts || run->stopping || clock_mono() >= p->deadline)
-        return false;
-    report_waiting(run, "another git: ", message);
-    move_later(run, LOCK_PAUSE_MS);
-    return true;
-}
-
-/* The user is in the middle of an operation on the base, so we leave it alone. The next landing
- * retries, and the last one waits for the user a while. Other runs may take the base lock
- * meanwhile. */
-static void wait_for_user(struct run *run)
-{
-    struct publication *p = &run->publication;
-    if (run->attempts || run->stopping || clock_mono() >= p->deadline) {
+    struct publisher *p = &run->publisher;
+    struct publication_step step = publication_step(&run->publication, event, facts);
+    if (step.action == PUBLICATION_REPAIR) {
+        event = checkout_move_mend(run) ? PUBLICATION_REPAIRED : PUBLICATION_NOT_REPAIRED;
+        step = publication_step(&run->publication, event, facts);
+    }
+    if (step.report)
+        report_waiting(run, event);
+    if (step.action == PUBLICATION_FINISH) {
         finish_when_quiet(run);
         return;
     }
-    report_waiting(run, "the user: ", run->refusal);
-    base_lock_leave(&p->lock);
+    if (step.action == PUBLICATION_TAKE_LOCK)
+        base_lock_leave(&p->lock);
     watch_free(p->wait);
-    p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_base_lock, run);
+    p->wait = loop_timer(run->loop, step.wait_ms,
+                         step.action == PUBLICATION_TRY ? move_base : take_base_lock, run);
 }
 
-static bool may_try_again(struct run *run)
+static void wait_because(struct run *run, enum publication_event event)
 {
-    struct publication *p = &run->publication;
-    bool hurries = run->stopping || clock_mono() >= p->deadline;
-    return ++p->tries < (hurries ? TRIES_IN_HASTE : TRIES);
+    struct publication_facts facts = get_facts(run);
+    take_step(run, event, &facts);
 }
 
-/* The base did not move. If someone else moved it meanwhile, we retry on top of that. */
+/* The base did not move. */
 static void retry_or_finish(struct run *run)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     struct git_place at = run_place(run);
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
     checkout_lock_release(&p->checkout);
     (void)git_resolve(&at, run->base_ref, &now, &none);
-    if (now.len && strcmp(now.s, p->base_seen.s) != 0 && checkout_move_may_have_begun(run))
+    bool changed = strcmp(now.s, p->base_seen.s) != 0;
+    if (now.len && changed && checkout_move_may_have_begun(run))
         checkout_move_keep(run, now.s);
-    if (p->given_up)
-        finish_when_quiet(run);
-    else if ((p->git_killed || strcmp(now.s, p->base_seen.s) != 0) && may_try_again(run))
-        move_later(run, 0);
-    else if (checkout_move_mend(run))
-        move_base(run);
-    else if (!wait_for_lock(run))
-        finish_when_quiet(run);
+    struct publication_facts facts = get_facts(run);
+    facts.base_changed = changed;
+    facts.git_locked = checkout_move_lock(run) != NULL;
+    facts.git_refused = run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref);
+    take_step(run, PUBLICATION_FAILED, &facts);
 }
 
 static void on_checkout_moved(struct run *run, bool moved)
 {
-    struct publication *p = &run->publication;
     if (!moved) {
         retry_or_finish(run);
         return;
     }
-    set_moved(run, p->target);
+    set_moved(run, run->publisher.target);
     finish_when_quiet(run);
 }
 
@@ -315,13 +294,13 @@ static void on_checkout_moved(struct run *run, bool moved)
 static int try_move_ref(struct run *run, bool *ret_moved, struct err *err)
 {
     struct git_place at = run_place(run);
-    const char *to = run->publication.target;
+    const char *to = run->publisher.target;
     if (git_batch_move_ref(run->batch, run->base_ref, run->published, to, ret_moved, err))
         return -1;
     if (*ret_moved)
         return 0;
     if (git_batch_was_killed(run->batch))
-        base_lock_clear(&run->publication.lock, &run->pf->repo, run->base_ref);
+        base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base_ref);
     return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
 }
 
@@ -342,12 +321,12 @@ static int check_fast_forward(struct run *run, const char *target, struct err *e
 static int move_ref(struct run *run, struct err *err)
 {
     bool moved;
-    if (check_fast_forward(run, run->publication.target, err) ||
-        base_lock_mark(&run->publication.lock, err) || try_move_ref(run, &moved, err))
+    if (check_fast_forward(run, run->publisher.target, err) ||
+        base_lock_mark(&run->publisher.lock, err) || try_move_ref(run, &moved, err))
         return -1;
-    base_lock_unmark(&run->publication.lock, moved);
+    base_lock_unmark(&run->publisher.lock, moved);
     if (moved) {
-        set_moved(run, run->publication.target);
+        set_moved(run, run->publisher.target);
         finish_when_quiet(run);
     } else {
         retry_or_finish(run);
@@ -359,7 +338,7 @@ static int move_ref(struct run *run, struct err *err)
  * *ret_moved is false if that is not enough. */
 static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     autobuf struct buf tip = BUF_INIT;
     bool has;
     *ret_moved = false;
@@ -385,7 +364,7 @@ static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
  * process has the lock, the caller waits for it in other ways. */
 static int hold_and_move_base(struct run *run, bool *ret_moved, struct err *err)
 {
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     bool held = false;
     *ret_moved = false;
     if (base_lock_mark(&p->lock, err) ||
@@ -406,7 +385,7 @@ static void finish_killed_move(struct run *run)
 {
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
-    if (checkout_note_mend(&run->publication.lock, &run->pf->repo, &from, &err))
+    if (checkout_note_mend(&run->publisher.lock, &run->pf->repo, &from, &err))
         record_error(run, -1, &err);
 }
 
@@ -423,7 +402,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (outcome == FORWARD_READY) {
         if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
             return -1;
-        if (!used && strcmp(now.s, run->publication.base_seen.s) == 0)
+        if (!used && strcmp(now.s, run->publisher.base_seen.s) == 0)
             return checkout_move_start(run, path, on_checkout_moved, err);
         checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
@@ -431,7 +410,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (outcome == FORWARD_LOCKED)
         retry_or_finish(run);
     else
-        move_later(run, BUSY_PAUSE_MS);
+        wait_because(run, PUBLICATION_OTHER_GIT);
     return 0;
 }
 
@@ -459,7 +438,7 @@ static int try_to_move(struct run *run, struct err *err)
     if (base_use_look(run, &used, err))
         return -1;
     if (used) {
-        wait_for_user(run);
+        wait_because(run, PUBLICATION_USER);
         return 0;
     }
     if (checkout_move_find(run, run->base_ref, &path, err))
@@ -468,11 +447,10 @@ static int try_to_move(struct run *run, struct err *err)
         lock_checkout_for_ref(run, &ready, err))
         return -1;
     if (!ready) {
-        move_later(run, BUSY_PAUSE_MS);
+        wait_because(run, PUBLICATION_OTHER_GIT);
         return 0;
     }
-    if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
-        hold_and_move_base(run, &moved, err))
+    if (!path.len && publication_holds_base(p) && hold_and_move_base(run, &moved, err))
         return -1;
     int64_t begin = clock_mono();
     if (!moved && publish_follow(run, err))
@@ -483,32 +461,28 @@ static int try_to_move(struct run *run, struct err *err)
         finish_when_quiet(run);
         return 0;
     }
-    free(p->target);
-    p->target = mem_str(run->tip);
+    free(run->publisher.target);
+    run->publisher.target = mem_str(run->tip);
     return path.len ? move_checkout(run, path.s, err) : move_ref(run, err);
 }
 
-/* A user who commits has the index locked, mostly until the branch has moved. The best moment to
- * start is right after that. */
-static bool wait_for_index(struct run *run)
+static bool user_commits(const struct run *run)
 {
-    struct publication *p = &run->publication;
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
-    if (!p->tries || run->stopping || clock_mono() >= p->deadline || access(lock, F_OK) < 0 ||
-        checkout_lock_is_left(run->pf->repo.git_dir) ||
-        !checkout_move_is_here(&run->pf->repo, run->base_ref))
-        return false;
-    move_later(run, INDEX_PAUSE_MS);
-    return true;
+    return publication_yields(&run->publication, run->stopping, clock_mono()) &&
+           access(lock, F_OK) == 0 && !checkout_lock_is_left(run->pf->repo.git_dir) &&
+           checkout_move_is_here(&run->pf->repo, run->base_ref);
 }
 
 static void move_base(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
-    if (wait_for_index(run))
+    if (user_commits(run)) {
+        wait_because(run, PUBLICATION_COMMIT);
         return;
-    base_lock_clear(&run->publication.lock, &run->pf->repo, run->base_ref);
+    }
+    base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base_ref);
     finish_killed_move(run);
     if (try_to_move(run, &err))
         fail_publication(run, &err);
@@ -518,52 +492,42 @@ static void move_base(void *ctx)
 static void take_base_lock(void *ctx)
 {
     struct run *run = ctx;
-    struct publication *p = &run->publication;
+    struct publisher *p = &run->publisher;
     struct err err = {0};
-    if (base_lock_take(&p->lock, run->state_dir, &err)) {
+    if (base_lock_take(&p->lock, run->state_dir, &err))
         fail_publication(run, &err);
-    } else if (p->lock.fd < 0) {
-        if (clock_mono() >= p->deadline)
-            report_waiting(run, "another anabranch run that is landing", "");
-        watch_free(p->wait);
-        p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_base_lock, run);
-    } else {
+    else if (p->lock.fd < 0)
+        wait_because(run, PUBLICATION_OTHER_RUN);
+    else
         move_base(run);
-    }
 }
 
 void publish(struct run *run, void (*then)(struct run *))
 {
-    struct publication *p = &run->publication;
-    if (p->given_up) {
+    int64_t deadline = clock_mono() + time_limit(PUBLICATION_WAIT_MS);
+    if (!publication_begin(&run->publication, deadline)) {
         then(run);
         return;
     }
-    p->busy = true;
-    p->tries = 0;
     checkout_move_await_quiet(run);
-    p->git_killed = p->checkout_repaired = p->base_moved = false;
-    p->deadline = clock_mono() + time_limit(LOCK_MS);
-    p->after = then;
+    run->publisher.after = then;
     take_base_lock(run);
 }
 
 void publish_give_up(struct run *run)
 {
-    struct publication *p = &run->publication;
-    if (p->child) {
-        checkout_move_end(run);
-    } else if (p->checkout.lock) { /* the move is done, and we wait for gits of others */
-        p->given_up = true;
-    } else if (p->busy) {
-        p->given_up = true;
+    struct publisher *p = &run->publisher;
+    enum publication_stop stop = publication_give_up(&run->publication);
+    if (stop == PUBLICATION_STOP_WAITING) {
         watch_free(p->wait);
         p->wait = NULL;
         finish_when_quiet(run);
+    } else if (stop != PUBLICATION_STOP_NOTHING) {
+        checkout_move_end(run, stop);
     }
 }
 
-void publication_done(struct publication *p)
+void publisher_done(struct publisher *p)
 {
     checkout_move_forget(p);
     watch_free(p->wait);

@@ -74,7 +74,7 @@ static void check_all(struct run *run, struct attempt *attempt, bool files)
     check_state(run, attempt);
     throttle_end(&s->pace);
     keep_running_suspects(run, &s->suspects);
-    if (s->has_checkout && files && !run->publication.child) /* not while our own git works there */
+    if (s->has_checkout && files && !run->publisher.child) /* not while our own git works there */
         check_checkout(run);
 }
 

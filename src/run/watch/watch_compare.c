@@ -231,9 +231,9 @@ static void report_base(struct repo_watch_look *l, const char *from, const char 
 /* True if the run put the base there, is about to, or has seen that someone else did. */
 static bool is_known_to_run(const struct run *run, const char *commit)
 {
-    const struct publication *p = &run->publication;
+    const char *target = run->publisher.target;
     return strcmp(commit, run->published) == 0 ||
-           (p->busy && p->target && strcmp(commit, p->target) == 0);
+           (publication_is_busy(&run->publication) && target && strcmp(commit, target) == 0);
 }
 
 void repo_watch_followed(struct run *run, const char *from, const char *to)
