@@ -24,12 +24,13 @@ bool publication_is_given_up(const struct publication *p)
 
 bool publication_begin(struct publication *p, int64_t deadline)
 {
+    p->base_moved = false;
     if (p->state == PUBLICATION_GIVEN_UP)
         return false;
     p->state = PUBLICATION_TRYING;
     p->tries = 0;
     p->deadline = deadline;
-    p->git_killed = p->repaired = p->base_moved = false;
+    p->git_killed = p->repaired = false;
     return true;
 }
 
