@@ -68,8 +68,8 @@ const char *checkout_move_lock(const struct run *run);
 bool checkout_move_may_have_begun(const struct run *run);
 
 /* git may refuse to touch files that an earlier git of ours left there before it was killed or
- * the disk was full. Repairs that, if the run was started in the work tree that has the base checked
- * out. Returns true if it repaired something, so that a retry makes sense. */
+ * the disk was full. Repairs that. The base must be checked out in the work tree in which the run
+ * was started. Returns true if it repaired something, so that a retry makes sense. */
 bool checkout_move_mend(struct run *run);
 
 /* git reads the index before it locks it. So a commit that someone made in between leaves the

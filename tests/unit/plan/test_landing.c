@@ -284,6 +284,7 @@ static void one_publication_has_all_that_landed(void **state)
     struct fixture f;
     (void)state;
     build(&f, "----", "10", NULL);
+    landing_estimate(&f.l, 50 * (32 << 10), 10000);
     landing_land(&f.l, 3);
     landing_land(&f.l, 0);
     landing_begin_publication(&f.l, 10000);
@@ -292,6 +293,8 @@ static void one_publication_has_all_that_landed(void **state)
     assert_int_equal(f.l.publishing.v[1], 0);
     assert_int_equal(landing_publish_in(&f.l, 5, false, 10000), -1);
     landing_land(&f.l, 2);
+    assert_int_equal(landing_publish_in(&f.l, 5, false, 10000), 500);
+    assert_int_equal(landing_publish_in(&f.l, 3, false, 10000), 0); /* the end of the run waits */
     landing_end_publication(&f.l, 10010);
     assert_int_equal(f.l.publishing.n, 0);
     assert_int_equal(landing_publish_in(&f.l, 5, false, 10010), 200); /* nobody waits for 2 */
