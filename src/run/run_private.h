@@ -13,6 +13,7 @@
 #include "plan/engine/landing.h"
 #include "plan/engine/lanes.h"
 #include "plan/engine/publication.h"
+#include "plan/engine/repair.h"
 #include "plan/engine/retry.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"

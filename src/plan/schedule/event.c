@@ -16,6 +16,14 @@ const char *event_name(enum event_kind kind)
     return names[kind];
 }
 
+enum event_kind event_find(const char *name)
+{
+    int kind = 0;
+    while (kind < EV_COUNT_ && strcmp(names[kind], name) != 0)
+        kind++;
+    return (enum event_kind)kind;
+}
+
 struct node *event_encode(const struct event *ev, struct arena *a)
 {
     struct node *map = node_new_map(a);

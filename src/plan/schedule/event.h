@@ -27,6 +27,11 @@ struct event {
 
 const char *event_name(enum event_kind kind);
 
+/* Finds the kind with this name; EV_COUNT_ if there is none: a newer program may write other
+ * events.
+ */
+enum event_kind event_find(const char *name);
+
 /* The event as a mapping, in the form of `--json` and of hooks. */
 struct node *event_encode(const struct event *ev, struct arena *a);
 

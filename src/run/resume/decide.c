@@ -80,7 +80,7 @@ bool resume_is_worked_in(const struct run *run, const struct evidence_task *past
 bool resume_was_restarted(const struct run *run, const struct evidence_task *past)
 {
     const char *state = run->resume->past.row.state;
-    bool rests = past->session && state && strcmp(state, "running") != 0;
+    bool rests = past->events.next.session && state && strcmp(state, "running") != 0;
     autofree char *note = attempt_file_path(run->dir, past->row.id, past->row.attempts, "boot");
     return run->base && !rests && !boot_is_noted(note);
 }
@@ -137,7 +137,7 @@ static void decide_conflicted(const struct run *run, struct resume_task *rt)
 static bool goes_by_fallback(const struct run *run, uint32_t task, const struct evidence_task *past)
 {
     const struct fallback *f = &run->pf->plan.tasks[task].fallback;
-    return past->parked_until > clock_wall() && (f->engine || f->model);
+    return past->events.parked_until > clock_wall() && (f->engine || f->model);
 }
 
 static void set_restarted(struct resume_task *rt, const char *why)
@@ -150,21 +150,21 @@ static void set_restarted(struct resume_task *rt, const char *why)
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
     const struct store_task *row = &rt->past->row;
-    const char *parked = rt->past->session, *given = rt->past->resumed_session;
-    const char *why = rt->past->has_message ? "its agent has a new message"
-                      : rt->past->repair    ? "its agent was about to repair its work"
-                      : parked              ? "it was parked"
-                                            : "its agent was running";
+    const char *parked = rt->past->events.next.session, *given = rt->past->events.resumed_session;
+    const char *why = rt->past->events.has_message   ? "its agent has a new message"
+                      : rt->past->events.next.repair ? "its agent was about to repair its work"
+                      : parked                       ? "it was parked"
+                                                     : "its agent was running";
     autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
     autobuf struct buf session = BUF_INIT;
-    if (!rt->past->remake_workspace && resume_was_restarted(run, rt->past)) {
+    if (!rt->past->events.next.remake_workspace && resume_was_restarted(run, rt->past)) {
         set_restarted(rt, parked ? "the machine was restarted while it was parked"
                                  : "the machine was restarted while its agent was running");
         return;
     }
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
-        (!rt->past->remake_workspace &&
+        (!rt->past->events.next.remake_workspace &&
          (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
         goes_by_fallback(run, task, rt->past) ||
         (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
@@ -188,7 +188,7 @@ static void decide_committing(const struct run *run, struct resume_task *rt)
 /* True if the agent's work is done and only its verification could not start. */
 static bool is_unverified(const struct run *run, const struct evidence_task *past)
 {
-    const char *commit = past->unverified;
+    const char *commit = past->events.unverified;
     return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
            commit_exists(run, commit);
 }
@@ -212,11 +212,12 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
                  "it was about to land");
         break;
     case TASK_FAILED:
-        if (!keep_failed && !rt->past->restarted && is_unverified(run, rt->past)) {
+        if (!keep_failed && !rt->past->events.restarted && is_unverified(run, rt->past)) {
             set_step(rt, RESUME_LAND, "its verification could not start");
             break;
         }
-        set_step(rt, keep_failed && !rt->past->restarted ? RESUME_LEAVE : RESUME_RUN, "it failed");
+        set_step(rt, keep_failed && !rt->past->events.restarted ? RESUME_LEAVE : RESUME_RUN,
+                 "it failed");
         break;
     case TASK_CONFLICTED:
         decide_conflicted(run, rt);
@@ -311,7 +312,7 @@ static int compare_plans(struct run *run, const struct resume_options *opts, str
                        run->plan_path, run->id);
     for (uint32_t t = 0; t < n; t++) {
         struct evidence_task *p = evidence_find(&r->past, run->pf->plan.tasks[t].id);
-        bool only_verify = p && changed[t] && p->unverified && opts->was &&
+        bool only_verify = p && changed[t] && p->events.unverified && opts->was &&
                            resume_asks_the_same(opts->was, run->pf, t);
         r->tasks[t] = (struct resume_task){.past = p, .changed = p && changed[t] && !only_verify};
         r->edited = r->edited || changed[t] || new[t];

@@ -1,12 +1,10 @@
 #include "run/resume/evidence.h"
 
 #include "base/mem.h"
-#include "base/node/node_build.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
-#include "run/rework/repair.h"
 
 #include <string.h>
 
@@ -15,11 +13,6 @@ struct loader {
     const char *run;
     VEC(struct evidence_task) tasks;
 };
-
-static const char *keep(struct evidence *past, const char *s)
-{
-    return s ? arena_str(&past->arena, s) : NULL;
-}
 
 static enum task_state parse_state(const char *name)
 {
@@ -34,146 +27,25 @@ static bool load_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
     struct evidence_task t = {.row = store_keep_task(task, &l->past->arena),
+                              .events = {.attempts = task->attempts},
                               .state = parse_state(task->state)};
     vec_push(&l->tasks, t);
     return true;
 }
 
-static void count_retry(struct evidence_task *t, const char *class)
-{
-    for (int f = 0; class && f < FAILURE_COUNT_; f++)
-        t->retries_used[f] += strcmp(failure_names[f], class) == 0;
-}
-
-static int parse_repair(const struct node *data)
-{
-    const char *word = node_new_string(data, "tree", "");
-    for (int i = REPAIR_OWN; i < REPAIR_COUNT_; i++) {
-        if (strcmp(word, repair_words[i]) == 0)
-            return i;
-    }
-    return REPAIR_NONE;
-}
-
-/* An event says that the next attempt resumes the agent. That attempt may have started. */
-static void load_session(struct evidence *past, struct evidence_task *t,
-                         const struct store_event *ev, const struct node *data, bool parked)
-{
-    const char *session = data ? keep(past, node_new_string(data, "session", NULL)) : NULL;
-    const char *class = data ? node_new_string(data, "class", "") : "";
-    int repair = session && !parked ? parse_repair(data) : REPAIR_NONE;
-    bool conflict =
-        strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || repair == REPAIR_CONFLICT;
-    t->in_conflict = t->in_conflict || (conflict && session);
-    t->on_tip = t->on_tip || conflict;
-    if (ev->attempt + 1 == t->row.attempts)
-        t->resumed_session = session;
-    if (ev->attempt != t->row.attempts)
-        return;
-    t->parked_until = parked && data ? ev->time + node_new_int(data, "delay_ms", 0) : 0;
-    t->session = session;
-    t->first_start = data ? keep(past, node_new_string(data, "origin", NULL)) : NULL;
-    t->repair = repair;
-    t->has_message = strcmp(ev->name, "task.continued") == 0;
-    t->remake_workspace = data && node_get(data, "remade");
-    t->remake_from = data ? keep(past, node_new_string(data, "from", NULL)) : NULL;
-    /* The row may still show the last attempt, but the session waits for the next one. */
-    t->state = t->session ? TASK_RUNNING : TASK_WAITING;
-}
-
-/* The task has ended: forget an earlier intent to resume its agent. */
-static void forget_session(struct evidence_task *t, const struct store_event *ev)
-{
-    memset(t->retries_used, 0, sizeof(t->retries_used));
-    if (ev->attempt != t->row.attempts)
-        return;
-    t->session = t->remake_from = t->first_start = NULL;
-    t->parked_until = 0;
-    t->repair = REPAIR_NONE;
-    t->has_message = t->remake_workspace = t->restarted = false;
-    t->state = parse_state(t->row.state);
-}
-
-/* A task that waits for a limit uses a retry only if the reset is unknown. A switch to the fallback
- * uses none. */
-static void load_retry(struct evidence *past, struct evidence_task *t, const struct store_event *ev,
-                       bool parked)
-{
-    struct arena a = {0};
-    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
-    if (data && node_get(data, "fresh")) { /* parts of its workspace may be left */
-        t->restarted = ev->attempt == t->row.attempts;
-        arena_done(&a);
-        return;
-    }
-    if (data && !node_get(data, parked ? "reset" : "fallback"))
-        count_retry(t, node_new_string(data, "class", NULL));
-    load_session(past, t, ev, data, parked);
-    arena_done(&a);
-}
-
-/* True if the event ends the conflict that an agent had to resolve. */
-static bool ends_conflict(const char *name)
-{
-    static const char *const names[] = {"task.committed",  "task.preparing", "task.landed",
-                                        "task.conflicted", "task.failed",    NULL};
-    for (size_t i = 0; names[i]; i++) {
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Later attempts do not undo a landing. */
-static void note_commit(struct evidence *past, struct evidence_task *t,
-                        const struct store_event *ev, bool landed)
-{
-    struct arena a = {0};
-    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
-    const char *commit = data ? keep(past, node_new_string(data, "commit", NULL)) : NULL;
-    if (!landed)
-        t->last_commit = commit;
-    else if (!data || !node_get(data, "unchanged"))
-        t->committed = t->last_commit;
-    if (landed) {
-        t->has_landed = true;
-        t->landed = commit;
-    }
-    arena_done(&a);
-}
-
-/* Parses only the data of failed verifications, which are rare. */
-static void load_failure(struct evidence *past, struct evidence_task *t,
-                         const struct store_event *ev)
-{
-    struct arena a = {0};
-    const struct node *data = ev->data && strstr(ev->data, "\"unverified\"")
-                                  ? doc_read_line(&a, ev->data, strlen(ev->data))
-                                  : NULL;
-    t->unverified = data ? keep(past, node_new_string(data, "unverified", NULL)) : NULL;
-    arena_done(&a);
-}
-
-static bool load_event(void *ctx, const struct store_event *ev)
+static bool load_event(void *ctx, const struct store_event *row)
 {
     struct evidence *past = ctx;
-    struct evidence_task *t = ev->task ? evidence_find(past, ev->task) : NULL;
-    past->last_event = ev->time;
-    if (!t)
+    struct evidence_task *t = row->task ? evidence_find(past, row->task) : NULL;
+    struct event ev = {.time = row->time, .kind = event_find(row->name), .attempt = row->attempt};
+    struct arena a = {0};
+    past->last_event = row->time;
+    if (!t || ev.kind == EV_COUNT_)
         return true;
-    bool parked = strcmp(ev->name, "task.parked") == 0;
-    if (parked || strcmp(ev->name, "task.retried") == 0 || strcmp(ev->name, "task.continued") == 0)
-        load_retry(past, t, ev, parked);
-    bool landed = strcmp(ev->name, "task.landed") == 0;
-    if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
-        forget_session(t, ev);
-    if (strcmp(ev->name, "task.failed") == 0)
-        load_failure(past, t, ev);
-    if (strcmp(ev->name, "task.said") == 0)
-        t->has_message = ev->attempt == t->row.attempts;
-    if (landed || strcmp(ev->name, "task.committed") == 0)
-        note_commit(past, t, ev, landed);
-    t->in_conflict = t->in_conflict && !ends_conflict(ev->name);
+    if (row->data && task_evidence_reads(ev.kind))
+        ev.data = doc_read_line(&a, row->data, strlen(row->data));
+    task_evidence_add(&t->events, &ev, &past->arena);
+    arena_done(&a);
     return true;
 }
 
@@ -190,7 +62,14 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
         (void)map_put(&past->by_id, past->tasks[i].row.id, strlen(past->tasks[i].row.id),
                       &past->tasks[i]);
     }
-    return store_each_event(store, l->run, 0, load_event, past, err);
+    if (store_each_event(store, l->run, 0, load_event, past, err))
+        return -1;
+    for (size_t i = 0; i < past->n; i++) {
+        struct evidence_task *t = &past->tasks[i];
+        if (t->events.waits)
+            t->state = t->events.next.session ? TASK_RUNNING : TASK_WAITING;
+    }
+    return 0;
 }
 
 char *evidence_branch(const char *pattern, const char *run, const char *task)

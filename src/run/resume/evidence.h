@@ -7,31 +7,16 @@
 
 #include "base/map.h"
 #include "git/git.h"
+#include "plan/engine/task_evidence.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "store/store.h"
 
 struct evidence_task {
     struct store_task row;
-    enum task_state state;
-    bool has_landed; /* an event says that it landed ... */
-    const char *landed;
-    const char *committed;            /* ... from this commit of the task; NULL: unknown */
-    const char *last_commit;          /* its last commit in an event */
-    int retries_used[FAILURE_COUNT_]; /* retries since its last final failure */
-    int64_t parked_until;             /* ms since 1970: end of its wait for a limit; 0: no wait */
-    const char *session;              /* the session to resume after that; or NULL */
-    int repair;                       /* enum repair: the session resumes for a repair */
-    bool in_conflict;                 /* its agent has yet to resolve a conflict */
-    bool on_tip;                      /* it conflicted: start it at the tip */
-    const char *unverified;  /* it failed because we could not verify this commit; or NULL */
-    const char *first_start; /* its first start commit, before a repair moved the start; or NULL */
-    bool has_message;        /* a person's message waits for its agent */
-    bool remake_workspace;   /* make its workspace again for the message ... */
-    const char *remake_from;
-    bool restarted;              /* it failed, and a person restarted it */
-    const char *resumed_session; /* the session that its last attempt resumed; or NULL */
-    const char *branch_commit;   /* the commit of its branch; NULL: no branch */
+    struct task_evidence events;
+    enum task_state state;     /* from the row, unless an event is newer */
+    const char *branch_commit; /* the commit of its branch; NULL: no branch */
 };
 
 struct evidence {

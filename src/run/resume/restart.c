@@ -130,22 +130,23 @@ static void resume_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     const struct evidence_task *past = run->resume->tasks[task].past;
+    const struct next_session *next = &past->events.next;
     struct attempt *attempt = resume_reopen(run, task);
-    if (!past->repair) /* a repair salvaged it when it failed */
+    if (!next->repair) /* a repair salvaged it when it failed */
         (void)attempt_salvage_since(
             attempt, tr->start,
             "the run was interrupted"); /* the function reports an error; we remove nothing */
     attempt->has_workspace = false;     /* the next attempt owns it */
     attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
-    tr->repair = (enum repair)past->repair;
-    tr->has_message = past->has_message;
-    tr->remake_workspace = past->remake_workspace;
-    resume_set(&tr->remake_from, NULL, past->remake_from);
-    resume_set(&tr->first_start, NULL, past->first_start);
+    tr->repair = next->repair;
+    tr->has_message = past->events.has_message;
+    tr->remake_workspace = next->remake_workspace;
+    resume_set(&tr->remake_from, NULL, next->remake_from);
+    resume_set(&tr->first_start, NULL, next->first_start);
     sched_set_lanes(&run->sched, task, tr->lane, -1); /* only this engine knows the session */
-    if (past->session) {
-        tr->parked = !past->repair;
+    if (next->session) {
+        tr->parked = !next->repair;
         task_set_state(run, task, TASK_WAITING);
     }
 }
@@ -155,9 +156,9 @@ static void close_lanes(struct run *run)
 {
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
         const struct evidence_task *past = run->resume->tasks[t].past;
-        if (past && past->parked_until && past->row.engine &&
+        if (past && past->events.parked_until && past->row.engine &&
             strcmp(past->row.engine, run_engine_name(run, t)) == 0)
-            lane_recall(run, t, past->parked_until, past->row.reason);
+            lane_recall(run, t, past->events.parked_until, past->row.reason);
     }
 }
 

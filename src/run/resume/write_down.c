@@ -97,11 +97,12 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
 {
     enum { FEEDBACK_MAX = 1 << 20 };
     struct task_run *tr = &run->tasks[task];
-    bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
+    bool under_way =
+        past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->events.next.session;
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
-    for (int n = anew && !past->has_message ? last - 1 : last; n > 0 && n >= last - under_way;
-         n--) {
+    for (int n = anew && !past->events.has_message ? last - 1 : last;
+         n > 0 && n >= last - under_way; n--) {
         autofree char *path = attempt_file_path(run->dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
@@ -126,7 +127,7 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
         .exit_code = row->exit_code,
     };
     budgets_set(&run->budgets, task, row->tokens_in, row->tokens_out, row->usd);
-    memcpy(tr->retries_used, past->retries_used, sizeof(tr->retries_used));
+    memcpy(tr->retries_used, past->events.retries_used, sizeof(tr->retries_used));
     resume_set(&tr->reason, &s->reason, row->reason);
     resume_set(&tr->commit, &s->commit, row->commit);
     resume_set(&tr->landed, &s->landed, row->landed);
@@ -135,10 +136,10 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->has_log_copies = row->attempts > 0;
-    tr->start_at_tip = past->has_landed || past->on_tip;
-    tr->in_conflict = past->in_conflict;
-    resume_set(&tr->landed_before, NULL, past->landed);
-    resume_set(&tr->committed_before, NULL, past->committed);
+    tr->start_at_tip = past->events.has_landed || past->events.on_tip;
+    tr->in_conflict = past->events.in_conflict;
+    resume_set(&tr->landed_before, NULL, past->events.landed);
+    resume_set(&tr->committed_before, NULL, past->events.committed);
 }
 
 void resume_forget(struct task_run *tr)

@@ -5,7 +5,6 @@
 #include "base/text/text.h"
 #include "git/state_paths.h"
 #include "run/resume/resume_private.h"
-#include "run/rework/repair.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
 
@@ -158,14 +157,14 @@ void continue_session_put_words(const struct run *run, struct arena *a, struct n
 void continue_session_record(struct run *run, uint32_t task, const char *say)
 {
     const struct task_run *tr = &run->tasks[task];
+    const struct next_session next = {.session = tr->session,
+                                      .repair = tr->repair,
+                                      .remake_workspace = tr->remake_workspace,
+                                      .remake_from = tr->remake_from};
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     continue_session_put_words(run, &a, data, say ? say : "try again");
-    node_put_string(&a, data, "session", tr->session);
-    node_put_string(&a, data, "tree", repair_words[tr->repair]);
-    if (tr->remake_workspace)
-        node_put_bool(&a, data, "remade", true);
-    node_put_string(&a, data, "from", tr->remake_from);
+    next_session_encode(&next, &a, data);
     record_step(run, EV_TASK_CONTINUED, task, data);
     arena_done(&a);
 }

@@ -21,11 +21,11 @@ static const char *find_session(const struct run *run, uint32_t task,
     if (!run->base || !past->row.engine || !agent_continues_ended(engine) ||
         strcmp(past->row.engine, run_engine_name(run, task)) != 0)
         return NULL;
-    if (past->session)
-        return past->session;
+    if (past->events.next.session)
+        return past->events.next.session;
     return agent_read_session(engine, out, &session)
                ? arena_str(&run->resume->past.arena, session.s)
-               : past->resumed_session;
+               : past->events.resumed_session;
 }
 
 static bool is_about_to_land(const struct resume_task *rt)

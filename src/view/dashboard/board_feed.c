@@ -11,28 +11,20 @@
 
 enum { DEFAULT_WORKERS = 3 };
 
-static enum event_kind parse_kind(const char *name)
-{
-    int k = 0;
-    while (k < EV_COUNT_ && strcmp(event_name((enum event_kind)k), name) != 0)
-        k++;
-    return (enum event_kind)k;
-}
-
 static bool apply_event(void *ctx, const struct store_event *row)
 {
     struct board_feed *f = ctx;
     struct arena a = {0};
     struct event ev = {.seq = row->seq,
                        .time = row->time,
-                       .kind = parse_kind(row->name),
+                       .kind = event_find(row->name),
                        .run = f->run,
                        .task = row->task,
                        .attempt = row->attempt};
     f->seq = row->seq;
     if (row->data)
         ev.data = doc_read_line(&a, row->data, strlen(row->data));
-    if (ev.kind < EV_COUNT_) /* a newer program may write unknown events */
+    if (ev.kind < EV_COUNT_)
         board_event(&f->board, &ev);
     arena_done(&a);
     return true;
