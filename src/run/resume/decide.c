@@ -17,16 +17,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-const char *const resume_step_names[RESUME_STEP_COUNT_] = {
-    [RESUME_NOT_WANTED] = "not wanted",
-    [RESUME_KEEP] = "keep",
-    [RESUME_FOUND] = "found",
-    [RESUME_LAND] = "land",
-    [RESUME_COMMIT] = "commit",
-    [RESUME_CONTINUE] = "continue",
-    [RESUME_RUN] = "run",
-    [RESUME_LEAVE] = "leave",
-};
+#define IS_SAME(name) (STATE_BIT(name) == 1U << TASK_##name)
+_Static_assert(IS_SAME(WAITING) && IS_SAME(READY) && IS_SAME(PREPARING) && IS_SAME(RUNNING) &&
+                   IS_SAME(COMMITTING) && IS_SAME(VERIFYING) && IS_SAME(LANDING) &&
+                   IS_SAME(LANDED) && IS_SAME(DONE) && IS_SAME(FAILED) && IS_SAME(CONFLICTED) &&
+                   IS_SAME(SKIPPED) && TASK_STATE_COUNT_ == 12,
+               "plan/engine/decision.h has other states");
 
 const struct resume *run_resumed(const struct run *run)
 {
@@ -114,126 +110,50 @@ static bool merges_now(const struct run *run, const char *commit)
     return merge_trees(&at, run->tip, commit, &m, NULL) == 0 && m.clean;
 }
 
-static void set_step(struct resume_task *rt, enum resume_step step, const char *why)
+static bool has_same_engine(const struct run *run, uint32_t task, const struct evidence_task *past)
 {
-    rt->step = step;
-    rt->why = why;
+    return past->row.engine && strcmp(past->row.engine, run_engine_name(run, task)) == 0;
 }
 
-static void decide_conflicted(const struct run *run, struct resume_task *rt)
-{
-    const char *commit = resume_commit(rt->past);
-    if (!commit_exists(run, commit))
-        set_step(rt, RESUME_RUN, "it was in conflict, and its commit is gone");
-    else if (resume_is_worked_in(run, rt->past))
-        set_step(rt, RESUME_LEAVE, "it is being resolved in its workspace");
-    else if (merges_now(run, commit))
-        set_step(rt, RESUME_LAND, "it was in conflict, and merges now");
-    else
-        set_step(rt, RESUME_LEAVE, "it is still in conflict");
-}
-
-/* A user who configured a fallback wants it to be used. */
-static bool goes_by_fallback(const struct run *run, uint32_t task, const struct evidence_task *past)
+static bool can_fall_back(const struct run *run, uint32_t task, const struct evidence_task *past)
 {
     const struct fallback *f = &run->pf->plan.tasks[task].fallback;
     return past->events.parked_until > clock_wall() && (f->engine || f->model);
 }
 
-static void set_restarted(struct resume_task *rt, const char *why)
+/* Finds the session that the agent can resume; NULL if there is none. */
+static const char *find_session(const struct run *run, uint32_t task,
+                                const struct evidence_task *past)
 {
-    set_step(rt, RESUME_RUN, why);
-    rt->restarted = true;
-}
-
-/* If the agent can resume its session and its workspace is complete, it continues there. */
-static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
-{
-    const struct store_task *row = &rt->past->row;
-    const char *parked = rt->past->events.next.session, *given = rt->past->events.resumed_session;
-    const char *why = rt->past->events.has_message   ? "its agent has a new message"
-                      : rt->past->events.next.repair ? "its agent was about to repair its work"
-                      : parked                       ? "it was parked"
-                                                     : "its agent was running";
-    autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
+    enum engine engine = run_engine(run, task);
+    autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
-    if (!rt->past->events.next.remake_workspace && resume_was_restarted(run, rt->past)) {
-        set_restarted(rt, parked ? "the machine was restarted while it was parked"
-                                 : "the machine was restarted while its agent was running");
-        return;
-    }
-    set_step(rt, RESUME_RUN, why);
-    if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
-        (!rt->past->events.next.remake_workspace &&
-         (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
-        goes_by_fallback(run, task, rt->past) ||
-        (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
-         !(given && agent_facts(run_engine(run, task)).continues)))
-        return;
-    rt->session = parked        ? parked
-                  : session.len ? arena_str(&run->resume->past.arena, session.s)
-                                : given; /* the last attempt has no output yet */
-    set_step(rt, RESUME_CONTINUE, why);
+    if (past->events.next.session)
+        return past->events.next.session;
+    if (agent_find_session(engine, out, &session))
+        return arena_str(&run->resume->past.arena, session.s);
+    /* the last attempt has no output yet */
+    return agent_facts(engine).continues ? past->events.resumed_session : NULL;
 }
 
-static void decide_committing(const struct run *run, struct resume_task *rt)
+static bool find_fact(const struct run *run, uint32_t task, enum fact fact)
 {
-    bool whole = rt->past->branch_commit && resume_is_whole(run, rt->past);
-    if (resume_was_restarted(run, rt->past))
-        set_restarted(rt, "the machine was restarted before its work was committed");
-    else
-        set_step(rt, whole ? RESUME_COMMIT : RESUME_RUN, "its agent was done");
-}
-
-/* True if the agent's work is done and only its verification could not start. */
-static bool is_unverified(const struct run *run, const struct evidence_task *past)
-{
-    const char *commit = past->events.unverified;
-    return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
-           commit_exists(run, commit);
-}
-
-static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,
-                            bool keep_failed)
-{
-    switch (rt->past->state) {
-    case TASK_PREPARING:
-        set_step(rt, RESUME_RUN, "its workspace was being made");
-        break;
-    case TASK_RUNNING:
-        decide_running(run, task, rt);
-        break;
-    case TASK_COMMITTING:
-        decide_committing(run, rt);
-        break;
-    case TASK_VERIFYING:
-    case TASK_LANDING:
-        set_step(rt, commit_exists(run, rt->past->row.commit) ? RESUME_LAND : RESUME_RUN,
-                 "it was about to land");
-        break;
-    case TASK_FAILED:
-        if (!keep_failed && !rt->past->events.restarted && is_unverified(run, rt->past)) {
-            set_step(rt, RESUME_LAND, "its verification could not start");
-            break;
-        }
-        set_step(rt, keep_failed && !rt->past->events.restarted ? RESUME_LEAVE : RESUME_RUN,
-                 "it failed");
-        break;
-    case TASK_CONFLICTED:
-        decide_conflicted(run, rt);
-        break;
-    case TASK_SKIPPED:
-        set_step(rt, RESUME_RUN, "it was skipped");
-        break;
-    case TASK_WAITING:
-    case TASK_READY:
-    case TASK_LANDED:
-    case TASK_DONE:
-    case TASK_STATE_COUNT_:
-        set_step(rt, RESUME_RUN,
-                 rt->past->row.attempts ? "it waited for another attempt" : "it had not started");
-        break;
-    }
+    struct resume_task *rt = &run->resume->tasks[task];
+    if (fact == FACT_REBOOTED)
+        return resume_was_restarted(run, rt->past);
+    if (fact == FACT_SAME_ENGINE)
+        return has_same_engine(run, task, rt->past);
+    if (fact == FACT_COMMIT_EXISTS)
+        return commit_exists(run, resume_commit(rt->past));
+    if (fact == FACT_WORKED_IN)
+        return resume_is_worked_in(run, rt->past);
+    if (fact == FACT_MERGES)
+        return merges_now(run, resume_commit(rt->past));
+    if (fact == FACT_WHOLE)
+        return rt->past->branch_commit && resume_is_whole(run, rt->past);
+    if (fact == FACT_FALLBACK)
+        return can_fall_back(run, task, rt->past);
+    return fact == FACT_SESSION && (rt->session = find_session(run, task, rt->past));
 }
 
 /* Finds a dependency that runs again because of an edit, or returns NULL. */
@@ -247,29 +167,55 @@ static const char *find_edited_dependency(const struct run *run, uint32_t task, 
     return NULL;
 }
 
-static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
+static void add_past_facts(const struct resume *r, const struct evidence_task *past,
+                           struct facts *f)
+{
+    const struct task_evidence *events = &past->events;
+    facts_set(f, FACT_LANDED, resume_has_landed(&r->past, past));
+    facts_set(f, FACT_STARTED, past->row.attempts);
+    facts_set(f, FACT_RESTARTED, events->restarted);
+    facts_set(f, FACT_MESSAGE, events->has_message);
+    facts_set(f, FACT_REPAIR, events->next.repair);
+    facts_set(f, FACT_SESSION_WAITS, events->next.session);
+    facts_set(f, FACT_REMADE, events->next.remake_workspace);
+    facts_set(f, FACT_UNVERIFIED,
+              events->unverified && past->row.commit &&
+                  strcmp(past->row.commit, events->unverified) == 0);
+}
+
+static void add_verdict(struct run *run, uint32_t task, const struct resume_verdict *v,
+                        const char *need)
 {
     struct resume_task *rt = &run->resume->tasks[task];
+    autobuf struct buf why = BUF_INIT;
+    rt->step = v->step;
+    rt->why = v->why;
+    rt->restarted = v->restarted;
+    if (!need)
+        return;
+    decision_text(&why, v->why, &(struct decision_words){.need = need});
+    rt->why = arena_str(&run->resume->past.arena, why.s);
+}
+
+static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
+{
+    const struct resume_task *rt = &run->resume->tasks[task];
     const char *need = find_edited_dependency(run, task, redo);
-    bool landed = rt->past && resume_has_landed(&run->resume->past, rt->past);
-    redo[task] = rt->past && (rt->changed || (need && !landed));
-    if (run->opts.wanted && !run->opts.wanted[task])
-        set_step(rt, RESUME_NOT_WANTED, "");
-    else if (!rt->past)
-        set_step(rt, RESUME_RUN, "it is new");
-    else if (landed && rt->changed)
-        set_step(rt, RESUME_RUN, "it was changed after it had landed: it runs again, on top");
-    else if (landed)
-        set_step(rt, rt->past->state == TASK_LANDED ? RESUME_KEEP : RESUME_FOUND, "it has landed");
-    else if (rt->changed)
-        set_step(rt, RESUME_RUN, "it was changed");
-    else if (need)
-        set_step(rt, RESUME_RUN,
-                 arena_printf(&run->resume->past.arena, "it needs '%s', which runs again", need));
-    else if (rt->past->state == TASK_DONE)
-        set_step(rt, RESUME_KEEP, "it is done");
-    else
-        decide_by_state(run, task, rt, keep_failed);
+    unsigned state = 1U << (rt->past ? rt->past->state : TASK_WAITING);
+    struct facts f = {0};
+    struct resume_verdict verdict;
+    enum fact ask;
+    facts_set(&f, FACT_WANTED, !run->opts.wanted || run->opts.wanted[task]);
+    facts_set(&f, FACT_NEW, !rt->past);
+    facts_set(&f, FACT_CHANGED, rt->changed);
+    facts_set(&f, FACT_NEED_REDONE, need);
+    facts_set(&f, FACT_KEEP_FAILED, keep_failed);
+    if (rt->past)
+        add_past_facts(run->resume, rt->past, &f);
+    redo[task] = resume_step_is_redone(&f);
+    while (!resume_step_decide(state, &f, &verdict, &ask))
+        facts_set(&f, ask, find_fact(run, task, ask));
+    add_verdict(run, task, &verdict, need);
 }
 
 /* Finds unlanded tasks that are no longer in the plan. */

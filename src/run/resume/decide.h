@@ -1,33 +1,16 @@
 /*
  * struct resume: resumes a run whose engine is gone. First it decides for each task how to
- * continue, from the evidence; that changes nothing, and commands can show it. Then run_go()
- * carries it out.
- *
- * We never run or land a landed task again, unless the edited plan asks for something else under
- * its name: then it runs once more, on top.
+ * continue, from the evidence (plan/engine/resume_step.h); that changes nothing, and commands can
+ * show it. Then run_go() carries it out.
  */
 #ifndef RUN_RESUME_DECIDE_H
 #define RUN_RESUME_DECIDE_H
 
+#include "plan/engine/resume_step.h"
 #include "project/plan_file.h"
 #include "run/resume/evidence.h"
 #include "run/run.h"
 #include "run/state/run_folder.h"
-
-enum resume_step {
-    RESUME_NOT_WANTED, /* not part of this run */
-    RESUME_KEEP,       /* landed or done */
-    RESUME_FOUND,      /* landed, but the engine died before it recorded that */
-    RESUME_LAND,       /* has a commit: land it */
-    RESUME_COMMIT,     /* agent done: commit its work */
-    RESUME_CONTINUE,   /* resume the agent's session in its workspace */
-    RESUME_RUN,        /* start again */
-    RESUME_LEAVE,      /* stays failed or in conflict */
-    RESUME_STEP_COUNT_,
-};
-
-/* "keep", "found", "land", ...: as shown to users. */
-extern const char *const resume_step_names[RESUME_STEP_COUNT_];
 
 struct resume_task {
     enum resume_step step;

@@ -45,38 +45,39 @@ static int find_salvage(const struct run *run, const struct evidence_task *past,
     return 0;
 }
 
-/* Starts with the agent's own commits and the files that it left. */
-static int begin_with_saved(const struct run *run, const char *saved, struct continue_session *t,
-                            struct err *err)
+/* If there is salvaged work, we start with the agent's own commits and the files that it left. */
+static int find_start(const struct run *run, uint32_t task, struct continue_session *t,
+                      enum session_start *ret, struct err *err)
 {
-    struct git_place at = run_place(run);
-    buf_addstr(&t->from, saved);
-    return git_call(&at, &t->start, err, "merge-base", saved, run->tip, NULL);
-}
-
-static int begin_on_tip(const struct run *run, struct continue_session *t)
-{
-    buf_addstr(&t->start, run->tip);
+    struct facts f = {0};
+    enum fact ask;
+    facts_set(&f, FACT_LANDED, t->landed);
+    facts_set(&f, FACT_WHOLE, !t->remade);
+    facts_set(&f, FACT_HAS_COMMIT, run->tasks[task].commit);
+    while (!session_start_decide(1U << t->past->state, &f, ret, &ask)) {
+        if (find_salvage(run, t->past, &t->from, err)) /* it asks for FACT_SALVAGED */
+            return -1;
+        facts_set(&f, ask, t->from.len);
+    }
     return 0;
 }
 
 static int find_beginning(struct run *run, uint32_t task, struct continue_session *t,
                           struct err *err)
 {
-    const struct task_run *tr = &run->tasks[task];
-    autobuf struct buf saved = BUF_INIT;
-    t->repair = t->past->state == TASK_CONFLICTED && !t->landed ? REPAIR_CONFLICT : REPAIR_OWN;
+    struct git_place at = run_place(run);
+    enum session_start start;
     t->remade = !resume_is_whole(run, t->past);
-    if (t->repair == REPAIR_CONFLICT)
-        return begin_on_tip(run, t);
-    if (!t->remade) {
-        if (t->landed && tr->commit) /* everything else of it has landed */
-            buf_addstr(&t->start, tr->commit);
-        return 0;
-    }
-    if (!t->landed && find_salvage(run, t->past, &saved, err))
+    if (find_start(run, task, t, &start, err))
         return -1;
-    return saved.len ? begin_with_saved(run, saved.s, t, err) : begin_on_tip(run, t);
+    t->repair = start == SESSION_WITH_CONFLICT ? REPAIR_CONFLICT : REPAIR_OWN;
+    if (start == SESSION_ON_SALVAGE)
+        return git_call(&at, &t->start, err, "merge-base", t->from.s, run->tip, NULL);
+    if (start == SESSION_ON_COMMIT)
+        buf_addstr(&t->start, run->tasks[task].commit);
+    else if (start != SESSION_AS_LEFT)
+        buf_addstr(&t->start, run->tip);
+    return 0;
 }
 
 /* Salvages work that the new start lacks. */
