@@ -33,12 +33,7 @@ static int refuse(struct request *r, const char *fmt, ...)
     return -1;
 }
 
-static bool has_ended(enum task_state state)
-{
-    return state >= TASK_LANDED;
-}
-
-static int find_any_task(struct request *r, uint32_t *ret)
+static int find_task(struct request *r, uint32_t *ret)
 {
     const struct run *run = r->run;
     const char *id = node_new_string(r->request, "task", NULL);
@@ -51,20 +46,15 @@ static int find_any_task(struct request *r, uint32_t *ret)
     return 0;
 }
 
-/* Finds a task that has not ended. */
-static int find_task(struct request *r, uint32_t *ret)
+/* Finds the task, and decides about the request. */
+static int judge_request(struct request *r, enum request_kind kind, uint32_t *ret_task,
+                         enum request_answer *ret)
 {
-    if (find_any_task(r, ret))
+    struct err err = {0};
+    if (find_task(r, ret_task))
         return -1;
-    enum task_state state = r->run->tasks[*ret].status.state;
-    return has_ended(state) ? refuse(r, "'%s' has already ended: it is %s",
-                                     r->run->pf->plan.tasks[*ret].id, task_state_name(state))
-                            : 0;
-}
-
-static const char *task_id(const struct request *r, uint32_t task)
-{
-    return r->run->pf->plan.tasks[task].id;
+    return request_judge(r->run, *ret_task, kind, ret, &r->text, &err) ? refuse(r, "%s", err.msg)
+                                                                       : 0;
 }
 
 /* Stops a task that waits for a retry or a limit. We adopt its last attempt only to end it. */
@@ -89,22 +79,6 @@ static void stop_waiting_task(struct run *run, uint32_t task)
     attempt_fail_stopped(attempt);
 }
 
-static int stop_attempt(struct request *r, uint32_t task)
-{
-    struct attempt *attempt = r->run->tasks[task].attempt;
-    bool waits = landing_leave(&r->run->landing, task);
-    if (!waits && (!attempt->process.watch || attempt->tearing_down))
-        return refuse(r, "'%s' is about to end and can no longer be stopped", task_id(r, task));
-    record(r->run, EV_TASK_STOPPING, task, NULL);
-    if (waits) {
-        attempt->stopped = STOP_USER;
-        attempt_fail_stopped(attempt);
-    } else {
-        attempt_stop(attempt, STOP_USER, GUARD_STOP);
-    }
-    return 0;
-}
-
 static int stop_all(struct request *r)
 {
     buf_addf(&r->text, "run %s is asked to stop", r->run->id);
@@ -114,34 +88,31 @@ static int stop_all(struct request *r)
 
 static int stop_task(struct request *r)
 {
+    enum request_answer answer;
     uint32_t task = 0;
     if (build_is_true(r->request, "all"))
         return stop_all(r);
-    if (find_task(r, &task))
+    if (judge_request(r, REQUEST_STOP, &task, &answer))
         return -1;
-    const struct task_run *tr = &r->run->tasks[task];
-    buf_addf(&r->text, "'%s' is asked to stop; its work is saved", task_id(r, task));
-    if (tr->attempt)
-        return stop_attempt(r, task);
-    if (!tr->status.attempts)
-        return refuse(r, "'%s' has not started; 'anabranch skip %s' keeps it from starting",
-                      task_id(r, task), task_id(r, task));
+    struct attempt *attempt = r->run->tasks[task].attempt;
     record(r->run, EV_TASK_STOPPING, task, NULL);
-    stop_waiting_task(r->run, task);
+    if (answer == REQUEST_STOP_WAITING) {
+        stop_waiting_task(r->run, task);
+    } else if (answer == REQUEST_STOP_LANDING) {
+        attempt->stopped = STOP_USER;
+        attempt_fail_stopped(attempt);
+    } else {
+        attempt_stop(attempt, STOP_USER, GUARD_STOP);
+    }
     return 0;
 }
 
 static int skip_task(struct request *r)
 {
+    enum request_answer answer;
     uint32_t task = 0;
-    if (find_task(r, &task))
+    if (judge_request(r, REQUEST_SKIP, &task, &answer))
         return -1;
-    const struct task_run *tr = &r->run->tasks[task];
-    if (tr->attempt || tr->session)
-        return refuse(r, "'%s' is running; 'anabranch stop %s' stops it", task_id(r, task),
-                      task_id(r, task));
-    buf_addf(&r->text, "'%s' is skipped, and so is every task that depends on it",
-             task_id(r, task));
     task_skip(r->run, task, "skipped by a person");
     return 0;
 }
@@ -150,7 +121,7 @@ static int retry_task(struct request *r)
 {
     uint32_t task = 0;
     struct err err = {0};
-    if (find_any_task(r, &task))
+    if (find_task(r, &task))
         return -1;
     return request_retry(r->run, task, build_is_true(r->request, "fresh"), &r->text, &err)
                ? refuse(r, "%s", err.msg)
@@ -164,7 +135,7 @@ static int say_to_task(struct request *r)
     struct err err = {0};
     if (strspn(message, " \t\r\n") == strlen(message))
         return refuse(r, "the message is empty");
-    if (find_any_task(r, &task))
+    if (find_task(r, &task))
         return -1;
     return request_say(r->run, task, message, &r->text, &err) ? refuse(r, "%s", err.msg) : 0;
 }
@@ -222,23 +193,15 @@ static double get_real(const struct node *map, const char *key)
     return n && n->kind == NODE_REAL ? n->real : n && n->kind == NODE_INT ? (double)n->integer : -1;
 }
 
-/* Finds a task that may still use its budget: a failed one may be retried. */
-static int find_unlanded(struct request *r, uint32_t *ret)
-{
-    if (find_any_task(r, ret))
-        return -1;
-    enum task_state state = r->run->tasks[*ret].status.state;
-    return state == TASK_LANDED || state == TASK_DONE ? find_task(r, ret) : 0;
-}
-
 static int set_budget(struct request *r)
 {
     struct run *run = r->run;
     struct budget wanted = {.usd = get_real(r->request, "usd"),
                             .tokens = node_new_int(r->request, "tokens", -1)};
+    enum request_answer answer;
     uint32_t task = 0;
     bool of_task = node_get(r->request, "task");
-    if (of_task && find_unlanded(r, &task))
+    if (of_task && judge_request(r, REQUEST_BUDGET, &task, &answer))
         return -1;
     const struct budget *now =
         of_task ? &run->budgets.tasks[task].budget : &run->budgets.run.budget;
@@ -250,7 +213,8 @@ static int set_budget(struct request *r)
         (wanted.tokens >= 0 && wanted.tokens <= now->tokens))
         return refuse(r, "the budget is already that much, or more");
     budget_raise(run, of_task ? (int64_t)task : -1, &wanted);
-    buf_addf(&r->text, "the budget of %s is raised", of_task ? task_id(r, task) : "the run");
+    if (!of_task)
+        buf_addstr(&r->text, "the budget of the run is raised");
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "git/state_paths.h"
+#include "plan/engine/request_rule.h"
 #include "run/rework/continue_session.h"
 
 #include <string.h>
@@ -28,52 +29,52 @@ static const char *find_session(const struct run *run, uint32_t task,
                : past->events.resumed_session;
 }
 
-static bool is_about_to_land(const struct resume_task *rt)
+static bool find_fact(const struct run *run, uint32_t task, enum fact fact,
+                      const char **ret_session)
 {
-    return rt->step == RESUME_LAND || rt->step == RESUME_COMMIT;
+    const struct evidence_task *past = run->resume->tasks[task].past;
+    if (fact == FACT_WORKED_IN)
+        return resume_is_worked_in(run, past);
+    if (fact == FACT_HALF)
+        return continue_session_is_half(run, past);
+    return fact == FACT_SESSION && (*ret_session = find_session(run, task, past));
 }
 
-static int check_resume(const struct run *run, uint32_t task, const struct resume_options *opts,
-                        struct err *err)
+static struct facts known_facts(const struct resume *r, const struct resume_task *rt, bool fresh)
 {
-    const struct resume_task *rt = &run->resume->tasks[task];
-    const char *id = run->pf->plan.tasks[task].id;
-    if (rt->step == RESUME_NOT_WANTED || !rt->past || !rt->past->row.attempts)
-        return err_set(err, ERR_INPUT,
-                       "task '%s' has not started in run %s; 'anabranch resume' resumes the run",
-                       id, run->id);
-    if (opts->say && is_about_to_land(rt))
-        return err_set(
-            err, ERR_INPUT,
-            "task '%s' was about to land when run %s ended: run 'anabranch resume' first", id,
-            run->id);
-    if (!opts->say && resume_has_landed(&run->resume->past, rt->past))
-        return err_set(err, ERR_INPUT, "task '%s' has landed; 'anabranch say' resumes its agent",
-                       id);
-    if (rt->past->state == TASK_CONFLICTED && resume_is_worked_in(run, rt->past))
-        return err_set(err, ERR_INPUT, "task '%s' is being resolved in its workspace", id);
-    return 0;
+    struct facts f = {0};
+    facts_set(&f, FACT_STARTED,
+              rt->step != RESUME_NOT_WANTED && rt->past && rt->past->row.attempts);
+    facts_set(&f, FACT_ABOUT_TO_LAND, rt->step == RESUME_LAND || rt->step == RESUME_COMMIT);
+    facts_set(&f, FACT_LANDED, rt->past && resume_has_landed(&r->past, rt->past));
+    facts_set(&f, FACT_FRESH, fresh);
+    facts_set(&f, FACT_REBOOTED, rt->restarted);
+    return f;
 }
 
 static int decide_task(struct run *run, uint32_t task, const struct resume_options *opts,
                        struct err *err)
 {
     struct resume_task *rt = &run->resume->tasks[task];
-    bool fresh = opts->fresh || rt->restarted || continue_session_is_half(run, rt->past);
-    const char *session = fresh ? NULL : find_session(run, task, rt->past);
-    if (check_resume(run, task, opts, err))
-        return -1;
-    if (opts->say && !session)
-        return err_set(err, ERR_INPUT,
-                       "cannot send a message to task '%s': its agent has no session to resume; "
-                       "'anabranch retry' starts it again",
-                       rt->past->row.id);
-    if (is_about_to_land(rt))
+    const struct decision_words words = {.id = run->pf->plan.tasks[task].id, .run = run->id};
+    unsigned state = 1U << (rt->past ? rt->past->state : TASK_WAITING);
+    struct facts f = known_facts(run->resume, rt, opts->fresh);
+    autobuf struct buf text = BUF_INIT;
+    struct request_verdict verdict;
+    const char *session = NULL;
+    enum fact ask;
+    while (!request_decide_after_run(opts->say ? REQUEST_SAY : REQUEST_RETRY, state, &f, &verdict,
+                                     &ask))
+        facts_set(&f, ask, find_fact(run, task, ask, &session));
+    if (verdict.answer == REQUEST_REFUSE) {
+        decision_text(&text, verdict.text, &words);
+        return err_set(err, ERR_INPUT, "%s", text.s);
+    }
+    if (verdict.answer == REQUEST_LAND)
         return 0;
     rt->session = session;
-    rt->step = session ? RESUME_CONTINUE : RESUME_RUN;
-    if (!rt->restarted)
-        rt->why = opts->say ? "you sent its agent a message" : "you retried it";
+    rt->step = verdict.answer == REQUEST_RESUME_SESSION ? RESUME_CONTINUE : RESUME_RUN;
+    rt->why = verdict.text ? verdict.text : rt->why;
     return 0;
 }
 

@@ -19,72 +19,16 @@ static const char *id_of(const struct run *run, uint32_t task)
     return run->pf->plan.tasks[task].id;
 }
 
-static int refuse_unfinished(const struct run *run, uint32_t task, struct err *err)
-{
-    const struct task_run *tr = &run->tasks[task];
-    const char *id = id_of(run, task);
-    if (tr->attempt)
-        return err_set(err, ERR_INPUT, "'%s' is running; 'anabranch stop %s' stops it first", id,
-                       id);
-    if (tr->parked)
-        return err_set(err, ERR_INPUT, "'%s' waits for a limit, and continues by itself", id);
-    if (tr->status.attempts)
-        return err_set(err, ERR_INPUT, "'%s' will be retried by itself", id);
-    return err_set(err, ERR_INPUT, "'%s' has not started: it waits for its turn", id);
-}
-
-/* The missing dependency may itself be skipped. Follow the chain to the task that failed: that is
- * the one to retry. */
-static int refuse_missing_dependency(const struct run *run, uint32_t task, uint32_t need,
-                                     struct err *err)
-{
-    while (run->sched.state[need] == SCHED_SKIPPED && sched_lacks(&run->sched, need, &need))
-        ;
-    const char *id = id_of(run, task), *of = id_of(run, need);
-    return err_set(err, ERR_INPUT,
-                   "'%s' needs '%s', which did not succeed; 'anabranch retry %s' runs both", id, of,
-                   of);
-}
-
-static int check_retry(const struct run *run, uint32_t task, struct err *err)
-{
-    const char *id = id_of(run, task);
-    enum task_state state = run->tasks[task].status.state;
-    uint32_t need;
-    if (run->opts.judge)
-        return err_set(err, ERR_INPUT,
-                       "only --resume of the tool that started this run retries its tasks");
-    if (state < TASK_LANDED)
-        return refuse_unfinished(run, task, err);
-    if (state == TASK_LANDED)
-        return err_set(err, ERR_INPUT,
-                       "'%s' has landed; when the run has ended, 'anabranch say' resumes its agent",
-                       id);
-    if (state == TASK_DONE)
-        return err_set(err, ERR_INPUT, "'%s' is done; it can be retried when the run has ended",
-                       id);
-    if (sched_lacks(&run->sched, task, &need))
-        return refuse_missing_dependency(run, task, need, err);
-    if (run->budgets.run.exceeded)
-        return err_set(err, ERR_INPUT, "the run's budget is used up; 'anabranch budget' raises it");
-    if (budget_is_spent(run, task))
-        return err_set(err, ERR_INPUT,
-                       "'%s' has used up its budget; 'anabranch budget --task %s' raises it", id,
-                       id);
-    if (run->draining)
-        return err_set(err, ERR_INPUT,
-                       "run %s starts nothing more: '%s' can be retried when it has ended", run->id,
-                       id);
-    return 0;
-}
-
-/* The evidence that a resume would find in the store and in git. */
+/* A request about a task, and the evidence that a resume would find in the store and in git. */
 struct known {
+    struct run *run;
+    uint32_t task;
+    bool fresh; /* a retry from scratch */
     struct evidence_task past;
     struct buf branch; /* the commit of its branch */
     char *workspace;   /* a copy: reopening the last attempt frees the original */
     char *session;     /* NULL: no session can be resumed */
-    bool safe;
+    bool loaded, safe;
 };
 
 static void known_done(struct known *k)
@@ -107,30 +51,115 @@ static char *find_session(const struct run *run, uint32_t task)
     return agent_read_session(engine, out, &session) ? buf_steal(&session) : NULL;
 }
 
-static int load_known(const struct run *run, uint32_t task, struct known *k, struct err *err)
+static int load_known(struct known *k, struct err *err)
 {
-    const struct task_run *tr = &run->tasks[task];
+    const struct run *run = k->run;
+    const struct task_run *tr = &run->tasks[k->task];
     struct git_place at = run_place(run);
+    if (k->loaded)
+        return 0;
+    k->loaded = true;
     k->workspace = tr->status.workspace ? mem_str(tr->status.workspace) : NULL;
-    k->past = (struct evidence_task){
-        .row = {.id = id_of(run, task), .attempts = tr->status.attempts, .workspace = k->workspace},
-        .state = tr->status.state};
+    k->past = (struct evidence_task){.row = {.id = id_of(run, k->task),
+                                             .attempts = tr->status.attempts,
+                                             .workspace = k->workspace},
+                                     .state = tr->status.state};
     if (!run->base || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
         return 0;
     k->past.branch_commit = k->branch.s;
     return git_is_ancestor(&at, k->branch.s, run->tip, &k->safe, err);
 }
 
-/* A person may be resolving the conflict, or may have resolved it. */
-static int check_conflict(const struct run *run, const struct known *k, struct err *err)
+static bool is_session_known(struct known *k)
 {
-    if (k->past.state != TASK_CONFLICTED)
-        return 0;
-    if (k->safe)
-        return err_set(err, ERR_INPUT, "'%s' has landed by another way", k->past.row.id);
-    return resume_is_worked_in(run, &k->past)
-               ? err_set(err, ERR_INPUT, "'%s' is being resolved in its workspace", k->past.row.id)
-               : 0;
+    const struct attempt *attempt = k->run->tasks[k->task].attempt;
+    const char *session = attempt ? park_session(attempt) : NULL;
+    if (!attempt)
+        session = k->session = find_session(k->run, k->task);
+    return session && *session;
+}
+
+static bool find_fact(struct known *k, enum fact fact)
+{
+    if (fact == FACT_IN_HISTORY)
+        return k->safe;
+    if (fact == FACT_WORKED_IN)
+        return resume_is_worked_in(k->run, &k->past);
+    if (fact == FACT_HALF)
+        return continue_session_is_half(k->run, &k->past);
+    if (fact == FACT_QUEUED) /* it leaves the queue: only a request that ends it asks for this */
+        return land_leave(k->run->tasks[k->task].attempt);
+    return fact == FACT_SESSION && is_session_known(k);
+}
+
+/* The missing dependency may itself be skipped. Follow the chain to the task that failed: that is
+ * the one to retry. */
+static bool find_missing_dependency(const struct run *run, uint32_t task, uint32_t *ret_need)
+{
+    bool lacks = sched_lacks(&run->sched, task, ret_need);
+    while (lacks && run->sched.state[*ret_need] == SCHED_SKIPPED &&
+           sched_lacks(&run->sched, *ret_need, ret_need))
+        ;
+    return lacks;
+}
+
+static void add_attempt_facts(const struct task_run *tr, struct facts *f)
+{
+    const struct attempt *attempt = tr->attempt;
+    facts_set(f, FACT_ATTEMPT, attempt);
+    facts_set(f, FACT_WORKING, attempt && attempt->tick && !attempt->stopped);
+    facts_set(f, FACT_STOPPED, attempt && attempt->stopped);
+    facts_set(f, FACT_STOPPABLE, attempt && attempt->process.watch && !attempt->tearing_down);
+    facts_set(f, FACT_STARTED, tr->status.attempts);
+    facts_set(f, FACT_LIMITED, tr->parked);
+    facts_set(f, FACT_SESSION_WAITS, tr->session);
+}
+
+static struct facts known_facts(const struct known *k, uint32_t *ret_need)
+{
+    const struct run *run = k->run;
+    uint32_t task = k->task;
+    struct facts f = {0};
+    facts_set(&f, FACT_FRESH, k->fresh);
+    facts_set(&f, FACT_FOREIGN, run->opts.judge);
+    facts_set(&f, FACT_NEED_MISSING, find_missing_dependency(run, task, ret_need));
+    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->budget_spent);
+    facts_set(&f, FACT_TASK_BUDGET_SPENT, budget_is_spent(run, task));
+    facts_set(&f, FACT_DRAINING, run->draining);
+    facts_set(&f, FACT_RESUMABLE, run->base && agent_continues_ended(run_engine(run, task)));
+    add_attempt_facts(&run->tasks[task], &f);
+    return f;
+}
+
+/* Decides what a request means now, and appends that to `text`. If we refuse it, fails with the
+ * reason. Loads what is known of an ended task. */
+static int decide(struct known *k, enum request_kind kind, enum request_answer *ret,
+                  struct buf *text, struct err *err)
+{
+    enum task_state state = k->run->tasks[k->task].status.state;
+    uint32_t need = k->task;
+    struct facts f = known_facts(k, &need);
+    const struct decision_words words = {.id = id_of(k->run, k->task),
+                                         .need = id_of(k->run, need),
+                                         .run = k->run->id,
+                                         .state = task_state_name(state)};
+    struct request_verdict verdict;
+    enum fact ask;
+    while (!request_decide(kind, 1U << state, &f, &verdict, &ask)) {
+        if (state >= TASK_LANDED && load_known(k, err))
+            return -1;
+        facts_set(&f, ask, find_fact(k, ask));
+    }
+    *ret = verdict.answer;
+    decision_text(text, verdict.text, &words);
+    return verdict.answer == REQUEST_REFUSE ? err_set(err, ERR_INPUT, "%s", text->s) : 0;
+}
+
+int request_judge(struct run *run, uint32_t task, enum request_kind kind, enum request_answer *ret,
+                  struct buf *text, struct err *err)
+{
+    own_cleanup(known_done) struct known k = {.run = run, .task = task, .branch = BUF_INIT};
+    return decide(&k, kind, ret, text, err);
 }
 
 /* Loads why the last attempt failed; forgets the feedback of earlier ones. */
@@ -172,7 +201,6 @@ static int resume_session(struct run *run, uint32_t task, const struct known *k,
         reset_counts(run, task);
         record_together(run);
         continue_session_go(run, task, &t);
-        buf_addf(text, "'%s' resumes its session", id_of(run, task));
         add_unskipped(text, task_take_back(run, task));
         record_end_of_group(run);
         sched_ready(&run->sched, task);
@@ -227,8 +255,6 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
     sched_set_lanes(&run->sched, task, tr->lane, tr->fallback_lane);
     record_together(run);
     record_restart(run, task, left);
-    buf_addf(text, "'%s' %s", id_of(run, task),
-             tr->status.attempts ? "starts again" : "runs after all");
     add_unskipped(text, task_take_back(run, task));
     record_end_of_group(run);
     if (left)
@@ -238,17 +264,25 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
     run_wake(run);
 }
 
+/* Carries out a request about an ended task. */
+static int rework(struct known *k, enum request_answer answer, const char *say, struct buf *text,
+                  struct err *err)
+{
+    if (load_known(k, err))
+        return -1;
+    if (answer == REQUEST_RESUME_SESSION)
+        return resume_session(k->run, k->task, k, say, text, err);
+    restart_task(k->run, k->task, k, text);
+    return 0;
+}
+
 int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err)
 {
-    own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
-    if (check_retry(run, task, err) || load_known(run, task, &k, err) ||
-        check_conflict(run, &k, err))
-        return -1;
-    k.session = fresh || continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
-    if (k.session)
-        return resume_session(run, task, &k, NULL, text, err);
-    restart_task(run, task, &k, text);
-    return 0;
+    own_cleanup(known_done) struct known k = {
+        .run = run, .task = task, .fresh = fresh, .branch = BUF_INIT};
+    enum request_answer answer;
+    return decide(&k, REQUEST_RETRY, &answer, text, err) || rework(&k, answer, NULL, text, err) ? -1
+                                                                                                : 0;
 }
 
 static void record_said(struct run *run, uint32_t task, const char *words)
@@ -284,17 +318,10 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
     return 0;
 }
 
-/* Keeps the message for a working agent. This needs a session that we can resume. */
+/* Keeps the message for a working agent. */
 static int say_later(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
-    const char *id = id_of(run, task), *session = park_session(tr->attempt);
-    if (!run->base || !agent_continues_ended(run_engine(run, task)))
-        return err_set(err, ERR_INPUT, "'%s' is running, and its engine accepts no messages", id);
-    if (!session || !*session)
-        return err_set(
-            err, ERR_INPUT,
-            "'%s' has just started, and its session is not known yet: try again in a moment", id);
     autofree char *all = join_messages(tr->pending_message, words);
     if (continue_session_keep_words(run, task, tr->status.attempts, all, err))
         return -1;
@@ -304,43 +331,18 @@ static int say_later(struct run *run, uint32_t task, const char *words, struct e
     return 0;
 }
 
-static int say_before_end(struct run *run, uint32_t task, const char *words, struct buf *text,
-                          struct err *err)
-{
-    const struct task_run *tr = &run->tasks[task];
-    const char *id = id_of(run, task);
-    enum task_state state = tr->status.state;
-    bool works = tr->attempt && state == TASK_RUNNING && tr->attempt->tick && !tr->attempt->stopped;
-    if (!tr->status.attempts)
-        return err_set(err, ERR_INPUT, "'%s' has not started: edit its prompt instead", id);
-    if (works) {
-        buf_addf(text, "the agent of '%s' gets the message when it is done, before its work lands",
-                 id);
-        return say_later(run, task, words, err);
-    }
-    if (tr->attempt && (state >= TASK_RUNNING || tr->attempt->stopped))
-        return err_set(err, ERR_INPUT,
-                       "'%s' is about to end: its agent is done; try again when it has ended", id);
-    buf_addf(text, "the agent of '%s' gets the message when it continues", id);
-    return say_next(run, task, words, err);
-}
-
 int request_say(struct run *run, uint32_t task, const char *words, struct buf *text,
                 struct err *err)
 {
-    own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
-    if (run->tasks[task].status.state < TASK_LANDED)
-        return say_before_end(run, task, words, text, err);
-    if (check_retry(run, task, err) || load_known(run, task, &k, err) ||
-        check_conflict(run, &k, err))
+    own_cleanup(known_done) struct known k = {.run = run, .task = task, .branch = BUF_INIT};
+    enum request_answer answer;
+    if (decide(&k, REQUEST_SAY, &answer, text, err))
         return -1;
-    k.session = continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
-    if (k.session)
-        return resume_session(run, task, &k, words, text, err);
-    return err_set(err, ERR_INPUT,
-                   "cannot send a message to '%s': its agent has no session to resume; "
-                   "'anabranch retry' starts it again",
-                   id_of(run, task));
+    if (answer == REQUEST_DELIVER_LATER)
+        return say_later(run, task, words, err);
+    if (answer == REQUEST_DELIVER_NEXT)
+        return say_next(run, task, words, err);
+    return rework(&k, answer, words, text, err);
 }
 
 void request_pass_on(struct attempt *attempt)

@@ -2,15 +2,14 @@
  * A person retries a task of a running run, or sends a message to its agent. When these functions
  * return, the event is in the store and the message in a file.
  *
- * A task that failed, conflicted, was stopped, or was skipped by a person resumes its session
- * (continue_session.h) or starts again. Tasks that were skipped because of it wait again. A task
- * that waits, for a limit or a retry, delivers the message with its next attempt. We cannot
- * interrupt a working agent: when it is done, before we commit its work, another attempt resumes
- * the session with the message. So verification follows that attempt.
+ * plan/engine/request_rule.h decides how. A task that failed, conflicted, was stopped, or was
+ * skipped by a person resumes its session (continue_session.h) or starts again. Tasks that were
+ * skipped because of it wait again.
  */
 #ifndef RUN_REWORK_REQUEST_H
 #define RUN_REWORK_REQUEST_H
 
+#include "plan/engine/request_rule.h"
 #include "run/run_private.h"
 
 /* Both append to `text` what they did. If the task's state does not allow it, they return -1 with
@@ -18,6 +17,11 @@
 int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err);
 int request_say(struct run *run, uint32_t task, const char *words, struct buf *text,
                 struct err *err);
+
+/* Decides about a request of another kind. Appends to `text` what we do; if we refuse, fails with
+ * ERR_INPUT and the reason. An attempt that is to be stopped has left the landing queue. */
+int request_judge(struct run *run, uint32_t task, enum request_kind kind, enum request_answer *ret,
+                  struct buf *text, struct err *err);
 
 /* Called when the agent of an attempt is done. If a message waits for it, starts the next attempt
  * with that message, frees this attempt and returns true. */

@@ -249,3 +249,17 @@ run_row() { # COLUMNS
     assert_summary r 'done'
     assert_clean
 }
+
+@test "retry: a task that the store has lost is refused" {
+    make_repo
+    begin_plan
+    add_task a 'engine: sim' -- 'exit 2'
+    add_task b 'engine: sim' 'depends_on: [a]' -- 'write b 1'
+    run_apart anabranch run plan.yaml 3>&-
+    assert_status 1
+    sqlite3 .git/anabranch/state.db "delete from tasks where id = 'b'"
+    retry b
+    assert_status 2
+    [[ $stderr == *"task 'b' has not started in run "* ]] || fail
+    assert_clean
+}
