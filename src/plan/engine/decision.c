@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+_Static_assert(FACT_COUNT_ <= 64, "struct facts has a bit for each fact");
+
 void facts_set(struct facts *f, enum fact fact, bool yes)
 {
     f->known |= UINT64_C(1) << fact;
