@@ -88,7 +88,7 @@ static bool find_fact(struct known *k, enum fact fact)
     if (fact == FACT_HALF)
         return continue_session_is_half(k->run, &k->past);
     if (fact == FACT_QUEUED) /* it leaves the queue: only a request that ends it asks for this */
-        return land_leave(k->run->tasks[k->task].attempt);
+        return landing_leave(&k->run->landing, k->task);
     return fact == FACT_SESSION && is_session_known(k);
 }
 
@@ -123,7 +123,7 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
     facts_set(&f, FACT_FRESH, k->fresh);
     facts_set(&f, FACT_FOREIGN, run->opts.judge);
     facts_set(&f, FACT_NEED_MISSING, find_missing_dependency(run, task, ret_need));
-    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->budget_spent);
+    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->budgets.run.exceeded);
     facts_set(&f, FACT_TASK_BUDGET_SPENT, budget_is_spent(run, task));
     facts_set(&f, FACT_DRAINING, run->draining);
     facts_set(&f, FACT_RESUMABLE, run->base && agent_continues_ended(run_engine(run, task)));
