@@ -248,7 +248,7 @@ static void report_store_notice(struct run *run)
 }
 
 /* Records the end of the run; fails if that cannot be written. */
-static int end_run(struct run *run, int rc, struct err *err)
+static int record_result(struct run *run, int rc, struct err *err)
 {
     const char *state = run->signal              ? "stopped"
                         : rc                     ? "broken"
@@ -267,13 +267,16 @@ static int end_run(struct run *run, int rc, struct err *err)
     return rc;
 }
 
-int run_go(struct run *run, struct err *err)
+static void report_preparations(struct run *run)
 {
-    if (start_run(run, err)) {
-        remove_run_files(run);
-        tidy_folders(run);
-        return -1;
-    }
+    report_store_notice(run);
+    report_git_news(run);
+    durable_tell(run);
+    checkout_warning(run);
+}
+
+static void begin_work(struct run *run)
+{
     budget_recall(run);
     run_watch_signals(run);
     run->listener = control_socket_open(run);
@@ -286,14 +289,15 @@ int run_go(struct run *run, struct err *err)
         record(run, EV_RUN_STARTED, -1, NULL);
         stream_events_begin(run->stream_events);
     }
-    report_store_notice(run);
-    report_git_news(run);
-    durable_tell(run);
-    checkout_warning(run);
+    report_preparations(run);
     gc_hold_begin(run);
     test_signing(run);
     run_wake(run);
-    int rc = loop_run(run->loop, err);
+}
+
+/* rc is -1 if the loop failed. */
+static int end_work(struct run *run, int rc, struct err *err)
+{
     control_socket_close(steal_ptr(run->listener));
     run->finished = clock_wall();
     repo_watch_finish(run);
@@ -303,9 +307,19 @@ int run_go(struct run *run, struct err *err)
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     stream_events_end(run->stream_events, rc);
-    rc = end_run(run, rc, err);
-    stream_events_finish(run->stream_events);
-    notifier_finish(run->notifier);
+    return record_result(run, rc, err);
+}
+
+int run_go(struct run *run, struct err *err)
+{
+    if (start_run(run, err)) {
+        remove_run_files(run);
+        tidy_folders(run);
+        return -1;
+    }
+    begin_work(run);
+    int rc = end_work(run, loop_run(run->loop, err), err);
+    run_finish(run);
     logs_discard(run);
     warden_dismiss(&run->warden);
     return rc;
@@ -394,6 +408,8 @@ void run_close(struct run *run)
         free(run->tickers.v[i]);
     }
     vec_done(&run->tickers);
+    for (size_t i = 0; i < run->observers.n; i++)
+        watch_free(run->observers.v[i].deadline);
     publisher_done(&run->publisher);
     watch_free(run->publish_timer);
     lane_free_all(run);
@@ -431,7 +447,7 @@ void run_close(struct run *run)
 
 void run_observe(struct run *run, run_observer_fn *fn, void *ctx)
 {
-    vec_push(&run->observers, (struct observer){fn, ctx});
+    vec_push(&run->observers, (struct observer){.fn = fn, .ctx = ctx});
 }
 
 static void on_ticker(void *ctx)

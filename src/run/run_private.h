@@ -15,6 +15,7 @@
 #include "plan/engine/publication.h"
 #include "plan/engine/repair.h"
 #include "plan/engine/retry.h"
+#include "plan/engine/run_phase.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -168,9 +169,19 @@ struct attempt {
     char *tamper_error;    /* error text if it changed something outside its workspace, or NULL */
 };
 
+/* Work that an observer may still have open when the run has ended. The observer calls run_wake()
+ * when it becomes idle. */
+struct open_work {
+    bool (*is_idle)(const void *ctx);
+    void (*give_up)(void *ctx);
+    int64_t patience_ms; /* then we call give_up() */
+};
+
 struct observer {
     run_observer_fn *fn;
     void *ctx;
+    const struct open_work *work; /* or NULL */
+    struct watch *deadline;       /* of that work, while we wait for it; or NULL */
 };
 
 /* Calls fn every ms milliseconds. */
@@ -301,9 +312,9 @@ struct run {
     enum contain contain;     /* how we contain agents */
     int signal;
     bool draining, stopping, failed;
-    bool paused;       /* start no task until a person continues the run */
-    bool loop_stopped; /* nothing is left to do: we have stopped the loop */
-    struct err err;    /* why the program itself could not continue */
+    bool paused; /* start no task until a person continues the run */
+    enum run_phase phase;
+    struct err err; /* why the program itself could not continue */
 };
 
 /* run.c */
@@ -318,9 +329,13 @@ void run_fail(struct run *run,
               const struct err *err);        /* the program cannot continue: stop the run */
 void run_drain(struct run *run);             /* start nothing new; let running attempts finish */
 bool run_is_draining(const struct run *run); /* also if the budget is used up */
-void run_stop(struct run *run,
-              int signal); /* the first call asks agents to stop, the second kills them */
+/* The first call asks agents to stop, the second kills them. While the run waits for observers, a
+ * call ends a wait. */
+void run_stop(struct run *run, int signal);
 void run_watch_signals(struct run *run);
+/* Waits until the observers have no open work, or gives it up. Call it when the result of the run
+ * is recorded. */
+void run_finish(struct run *run);
 
 /* run/state/task.c */
 void task_set_state(struct run *run, uint32_t task, enum task_state state);

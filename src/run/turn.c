@@ -1,6 +1,6 @@
 /*
  * Each turn of the run lands finished work, starts tasks and ends the run when nothing is left.
- * Signals stop or suspend it.
+ * Signals stop or suspend it. When the result is recorded, observers may still have open work.
  */
 #include "run/run_private.h"
 
@@ -13,62 +13,128 @@
 
 #include <signal.h>
 
-static bool is_over(const struct run *run)
-{
-    if (run->attempts)
-        return false;
-    return run_is_draining(run) || run->stopping || run->failed || run->sched.left == 0;
-}
-
 /* A user may raise the budget while attempts are running. */
 bool run_is_draining(const struct run *run)
 {
     return run->draining || run->budgets.run.exceeded;
 }
 
-static bool may_start_tasks(const struct run *run)
+static bool is_busy(const struct observer *o)
 {
-    return !run->paused && !run_is_draining(run) && !run->stopping && !run->failed;
+    return o->work && !o->work->is_idle(o->ctx);
 }
 
-/* A person may have retried a task while we moved the base. */
-static void stop_loop(struct run *run)
+/* At the end we wait for one observer after the other, the last one first. */
+static struct observer *find_busy_observer(const struct run *run)
 {
-    if (!is_over(run)) {
-        run_wake(run);
-        return;
+    for (size_t i = run->observers.n; i-- > 0;) {
+        if (is_busy(&run->observers.v[i]))
+            return &run->observers.v[i];
     }
-    run->loop_stopped = true;
+    return NULL;
+}
+
+static enum run_step find_step(const struct run *run)
+{
+    const struct run_facts facts = {
+        .phase = run->phase,
+        .attempts = run->attempts,
+        .tasks_left = run->sched.left,
+        .draining = run_is_draining(run),
+        .stopping = run->stopping,
+        .failed = run->failed,
+        .paused = run->paused,
+        .has_base = run->base,
+        .publication_busy = publication_is_busy(&run->publication),
+        .pool_filled = pool_has(run),
+        .observers_busy = find_busy_observer(run),
+    };
+    return run_phase_next(&facts);
+}
+
+static void start_tasks(struct run *run)
+{
+    uint32_t task;
+    while (find_step(run) == RUN_START_TASKS && sched_next(&run->sched, &task)) {
+        record(run, EV_TASK_READY, task, NULL);
+        attempt_start(run, task);
+    }
+}
+
+static void stop_work(struct run *run)
+{
+    run->phase = RUN_OVER;
     loop_stop(run->loop);
 }
 
-/* Moves the base to the tip one last time, then stops the loop. */
-static void publish_and_stop(struct run *run)
+/* A person may have retried a task while we moved the base. */
+static void on_last_publication(struct run *run)
 {
-    if (publication_is_busy(&run->publication) || run->loop_stopped)
+    if (find_step(run) == RUN_FINISH) {
+        stop_work(run);
         return;
-    if (run->base)
-        publish(run, stop_loop);
-    else
-        stop_loop(run);
+    }
+    run->phase = RUN_WORKING;
+    run_wake(run);
+}
+
+/* Emptying the pool may add work. */
+static void end_if_over(struct run *run)
+{
+    if (find_step(run) == RUN_EMPTY_POOL)
+        pool_empty(run);
+    enum run_step step = find_step(run);
+    if (step == RUN_PUBLISH) {
+        run->phase = RUN_PUBLISHING;
+        publish(run, on_last_publication);
+    } else if (step == RUN_FINISH) {
+        stop_work(run);
+    }
+}
+
+static void on_deadline(void *ctx)
+{
+    const struct observer *o = ctx;
+    o->work->give_up(o->ctx);
+}
+
+/* The time of an observer begins when no other one is waited for. */
+static void wait_for_observer(struct run *run)
+{
+    struct observer *o = find_busy_observer(run);
+    if (!o)
+        loop_stop(run->loop);
+    else if (!o->deadline)
+        o->deadline = loop_timer(run->loop, o->work->patience_ms, on_deadline, o);
+}
+
+void run_finish(struct run *run)
+{
+    int rc = 0;
+    run->phase = RUN_FINISHING;
+    run_wake(run);
+    while (rc == 0 && find_step(run) == RUN_WAIT)
+        rc = loop_run(run->loop, NULL);
+    for (size_t i = 0; rc && i < run->observers.n; i++) { /* the loop is broken */
+        if (is_busy(&run->observers.v[i]))
+            on_deadline(&run->observers.v[i]);
+    }
+    run->phase = RUN_CLOSED;
 }
 
 static void on_turn(void *ctx)
 {
     struct run *run = ctx;
-    uint32_t task;
     watch_free(run->turn_timer);
     run->turn_timer = NULL;
-    land_turn(run);
-    while (may_start_tasks(run) && sched_next(&run->sched, &task)) {
-        record(run, EV_TASK_READY, task, NULL);
-        attempt_start(run, task);
+    if (run->phase == RUN_FINISHING) {
+        wait_for_observer(run);
+        return;
     }
+    land_turn(run);
+    start_tasks(run);
     land_publish(run);
-    if (is_over(run))
-        pool_empty(run); /* emptying the pool may add work */
-    if (is_over(run))
-        publish_and_stop(run);
+    end_if_over(run);
 }
 
 void run_wake(struct run *run)
@@ -103,18 +169,30 @@ void run_drain(struct run *run)
     run_wake(run);
 }
 
-/* The first signal asks agents to stop, the second kills them. */
+static void give_up_observer(const struct run *run)
+{
+    const struct observer *o = find_busy_observer(run);
+    if (o)
+        o->work->give_up(o->ctx);
+}
+
 void run_stop(struct run *run, int signal)
 {
-    bool again = run->stopping;
-    if (!run->signal)
+    switch (run_phase_interrupt(run->phase, run->stopping)) {
+    case RUN_STOP_AGENTS:
         run->signal = signal;
-    run->stopping = true;
-    if (!again)
+        run->stopping = true;
         park_save_all(run);
-    stop_attempts(run, again ? GUARD_KILL : GUARD_STOP);
-    if (again)
+        stop_attempts(run, GUARD_STOP);
+        break;
+    case RUN_KILL_AGENTS:
+        stop_attempts(run, GUARD_KILL);
         publish_give_up(run);
+        break;
+    case RUN_GIVE_UP:
+        give_up_observer(run);
+        break;
+    }
     run_wake(run);
 }
 

@@ -231,8 +231,8 @@ static const struct {
 static int carry_out(struct request *r)
 {
     const char *verb = node_new_string(r->request, "verb", "");
-    if (r->run->stopping || r->run->failed || r->run->loop_stopped) {
-        if (r->run->loop_stopped || strcmp(verb, "stop") != 0 || !node_get(r->request, "all"))
+    if (r->run->stopping || r->run->failed || r->run->phase >= RUN_OVER) {
+        if (r->run->phase >= RUN_OVER || strcmp(verb, "stop") != 0 || !node_get(r->request, "all"))
             return refuse(r, "run %s is about to end", r->run->id);
     }
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
@@ -248,7 +248,7 @@ struct node *control_act(struct run *run, const struct node *request, struct are
     struct node *answer = node_new_map(a);
     node_put_bool(a, answer, "ok", carry_out(&r) == 0);
     node_put_string(a, answer, "text", r.text.s);
-    if (run->loop_stopped)
+    if (run->phase >= RUN_OVER)
         node_put_bool(a, answer, "ends", true);
     buf_done(&r.text);
     return answer;

@@ -47,7 +47,6 @@ struct notifier {
     VEC(struct delivery *) list; /* deliveries from `next` on have not started */
     size_t next, open;
     int64_t rang; /* time of the last bell; 0: never */
-    bool finishing, given_up;
 };
 
 /* Names the receiver. Leaves out the path of an address, which is often a secret. */
@@ -245,8 +244,8 @@ static void on_delivery_exit(void *ctx, int status)
         record_failure(d, reason.s);
     }
     start_next_deliveries(n);
-    if (n->finishing && !n->open)
-        loop_stop(n->run->loop);
+    if (!n->open)
+        run_wake(n->run);
 }
 
 /* Kills a delivery that hangs: it would block others as long as the run goes on. */
@@ -332,27 +331,6 @@ static void on_event(void *ctx, const struct event *ev)
         notify_receivers(n, ev, NOTIFY_FAILED);
 }
 
-struct notifier *notifier_new(struct run *run)
-{
-    const struct notify_list *own = &run->pf->plan.notify;
-    const struct notify_list *receivers = own->said ? own : &run->config.config.notify;
-    if (!receivers->n)
-        return NULL;
-    struct notifier *n = mem_alloc(sizeof(*n));
-    n->run = run;
-    n->receivers = receivers;
-    n->dir = mem_printf("%s/notify", run->dir);
-    run_observe(run, on_event, n);
-    return n;
-}
-
-static void on_give_up(void *ctx)
-{
-    struct notifier *n = ctx;
-    n->given_up = true;
-    loop_stop(n->run->loop);
-}
-
 static void give_up_delivery(struct delivery *d)
 {
     if (d->pid) {
@@ -361,34 +339,42 @@ static void give_up_delivery(struct delivery *d)
     } else {
         record_failure(d, "was not sent before the run ended");
     }
+    watch_free(d->watch);
+    watch_free(d->limit);
+    d->watch = d->limit = NULL;
 }
 
-static void take_signals(struct notifier *n)
+static bool is_idle(const void *ctx)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct run *run = n->run;
-    watch_free(run->turn_timer);
-    run->turn_timer = NULL;
-    for (size_t i = 0; i < 3; i++) {
-        watch_free(run->signals[i]);
-        run->signals[i] = loop_signal(run->loop, numbers[i], on_give_up, n);
-    }
+    const struct notifier *n = ctx;
+    return !n->open;
 }
 
-void notifier_finish(struct notifier *n)
+static void give_up_deliveries(void *ctx)
 {
-    if (!n || !n->open)
-        return;
-    n->finishing = true;
-    take_signals(n);
-    struct watch *deadline = loop_timer(n->run->loop, FINISH_MS, on_give_up, n);
-    while (n->open && !n->given_up && loop_run(n->run->loop, NULL) == 0)
-        continue;
-    watch_free(deadline);
+    struct notifier *n = ctx;
     for (size_t i = 0; i < n->list.n; i++) {
         if (n->list.v[i]->pid || i >= n->next)
             give_up_delivery(n->list.v[i]);
     }
+    n->open = 0;
+    n->next = n->list.n;
+    run_wake(n->run);
+}
+
+struct notifier *notifier_new(struct run *run)
+{
+    static const struct open_work work = {is_idle, give_up_deliveries, FINISH_MS};
+    const struct notify_list *own = &run->pf->plan.notify;
+    const struct notify_list *receivers = own->said ? own : &run->config.config.notify;
+    if (!receivers->n)
+        return NULL;
+    struct notifier *n = mem_alloc(sizeof(*n));
+    n->run = run;
+    n->receivers = receivers;
+    n->dir = mem_printf("%s/notify", run->dir);
+    vec_push(&run->observers, (struct observer){.fn = on_event, .ctx = n, .work = &work});
+    return n;
 }
 
 void notifier_free(struct notifier *n)

@@ -33,7 +33,6 @@ struct parallel {
     size_t next;
     pid_t pid; /* of the running call; 0: none */
     struct watch *child, *limit;
-    bool finishing;
 };
 
 static void start_next_call(struct parallel *p);
@@ -47,8 +46,8 @@ static void on_logger_end(void *ctx, int status)
     watch_free(p->limit);
     p->child = p->limit = NULL;
     start_next_call(p);
-    if (p->finishing && !p->pid)
-        loop_stop(p->run->loop);
+    if (!p->pid)
+        run_wake(p->run);
 }
 
 /* Kills the logger's process group. on_logger_end() sees its end. */
@@ -214,8 +213,23 @@ static void count_earlier(struct parallel *p)
     p->done_told = p->count == p->n;
 }
 
+static bool is_idle(const void *ctx)
+{
+    const struct parallel *p = ctx;
+    return !p->pid;
+}
+
+static void give_up_calls(void *ctx)
+{
+    struct parallel *p = ctx;
+    p->next = p->calls.n;
+    if (p->pid)
+        on_logger_timeout(p);
+}
+
 struct parallel *stream_events_new(struct run *run)
 {
+    static const struct open_work work = {is_idle, give_up_calls, CALL_MS};
     if (!run->opts.streams)
         return NULL;
     struct parallel *p = mem_alloc(sizeof(*p));
@@ -223,7 +237,7 @@ struct parallel *stream_events_new(struct run *run)
     p->succeeded = mem_array(run->pf->plan.task_count + 1, sizeof(bool));
     count_earlier(p);
     find_logger(p);
-    run_observe(run, on_event, p);
+    vec_push(&run->observers, (struct observer){.fn = on_event, .ctx = p, .work = &work});
     return p;
 }
 
@@ -287,39 +301,6 @@ void stream_events_end(struct parallel *p, int rc)
     if (p->due)
         record_all_done(p);
     record_outcome(p, rc);
-}
-
-static void on_give_up(void *ctx)
-{
-    struct parallel *p = ctx;
-    p->next = p->calls.n;
-    if (p->pid)
-        on_logger_timeout(p);
-}
-
-/* Takes over the run's signals: the run has ended, so a signal only means that the user does not
- * want to wait. */
-static void take_signals(struct parallel *p)
-{
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    watch_free(p->run->turn_timer);
-    p->run->turn_timer = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-        watch_free(p->run->signals[i]);
-        p->run->signals[i] = loop_signal(p->run->loop, numbers[i], on_give_up, p);
-    }
-}
-
-void stream_events_finish(struct parallel *p)
-{
-    if (!p || !p->pid)
-        return;
-    p->finishing = true;
-    take_signals(p);
-    struct watch *deadline = loop_timer(p->run->loop, CALL_MS, on_give_up, p);
-    while (p->pid && loop_run(p->run->loop, NULL) == 0)
-        continue;
-    watch_free(deadline);
 }
 
 void stream_events_free(struct parallel *p)

@@ -2,8 +2,8 @@
  * Records the progress of streams as events (parallel_start and so on). Passes them to the logger,
  * which is the program that the plan names under `log`, or that the run was given.
  *
- * We call the logger once for each event, one call after the other, and wait for it only when the
- * run has nothing else to do. We kill a logger that hangs, and ignore its exit code.
+ * We call the logger once for each event, one call after the other. When the run has ended, it
+ * waits a little for calls, then kills them. We kill a logger that hangs, and ignore its exit code.
  */
 #ifndef RUN_NOTIFY_STREAM_EVENTS_H
 #define RUN_NOTIFY_STREAM_EVENTS_H
@@ -20,9 +20,6 @@ void stream_events_begin(struct parallel *p);
 
 /* Records the end; rc is -1 if the program itself failed. */
 void stream_events_end(struct parallel *p, int rc);
-
-/* Waits a little for running logger calls, then kills them. */
-void stream_events_finish(struct parallel *p);
 void stream_events_free(struct parallel *p);
 
 #endif

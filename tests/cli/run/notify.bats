@@ -178,6 +178,25 @@ print(eval(sys.argv[2]))' "$1" "$2"
     assert_event notify.failed
 }
 
+@test "notify: under nohup a hang-up does not end the wait" {
+    make_repo
+    begin_plan 'notify:' '  - {on: [done], command: "touch ../there; until [ -e ../first ]; do sleep 0.02; done; exit 3"}' \
+        '  - {on: [done], command: "until [ -e ../second ]; do sleep 0.02; done; touch ../told"}'
+    add_task a -- 'write a x'
+    trap '' HUP
+    start_plan
+    trap - HUP
+    wait_for [ -e ../there ]
+    kill -HUP "$engine"
+    touch ../first
+    wait_for grep -q notify.failed "$events"
+    touch ../second
+    end_plan
+    assert_status 0
+    assert_event notify.failed '' '"reason":"exit code 3"'
+    [[ -e ../told ]] || fail 'it did not wait'
+}
+
 @test "notify: hundreds of failures do not start hundreds of processes" {
     make_repo
     begin_plan 'limits: {workers: 16}' 'notify:' \
