@@ -163,7 +163,8 @@ static void add_file(struct walk *w, const char *path, const struct stat *st)
                                                 .mode = st->st_mode,
                                                 .mtime = st->st_mtim,
                                                 .ctime = st->st_ctim,
-                                                .in_folder = w->folder_depth > 0});
+                                                .in_folder = w->folder_depth > 0,
+                                                .ours = standard_files_have(&w->before->ours, st)});
 }
 
 /* In a folder with too many files we check only the files of the last snapshot. */
@@ -311,7 +312,7 @@ static void replace_snapshot(struct untracked *u, struct walk *w)
 static bool read_content(int root, const struct untracked_file *f, struct buf *out)
 {
     struct stat st;
-    if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX)
+    if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX || f->ours)
         return false;
     autoclose int fd = openat(root, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != f->size)
@@ -384,7 +385,7 @@ static void add_change(struct untracked_changes *changes, const struct untracked
 static void compare_pair(const struct walk *w, struct untracked_file *was,
                          struct untracked_file *is, struct untracked_changes *changes)
 {
-    if (!is_same(was, is) && !has_same_content(w->root, was, is))
+    if (!is_same(was, is) && !(was->ours && is->ours) && !has_same_content(w->root, was, is))
         add_change(changes, was, is);
     is->content = steal_ptr(was->content);
     is->len = was->len;
@@ -407,6 +408,8 @@ static void compare_single(const struct untracked *u, const struct walk *w,
                            struct untracked_changes *changes)
 {
     struct stat st;
+    if (was ? was->ours : is->ours)
+        return;
     bool exists = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
     if (!exists && (was || (is && !is_before(&is->ctime, &u->looked))))
         add_change(changes, was, is);
@@ -432,6 +435,7 @@ int untracked_open(struct untracked *u, const char *root, const char *index, siz
                    const struct strv *skipped, struct err *err)
 {
     *u = (struct untracked){.id_len = id_len};
+    standard_files_find(&u->ours);
     for (size_t i = 0; i < skipped->n; i++)
         strv_push(&u->skipped, skipped->v[i]);
     struct walk w = {.before = u, .root = -1, .path = BUF_INIT};

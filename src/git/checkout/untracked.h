@@ -8,7 +8,9 @@
  * (node_modules) we notice when one of the first entries changes or goes, but no new entries. In
  * all we check at most FILES_MAX files.
  *
- * In another repository inside the work tree we skip .git.
+ * In another repository inside the work tree we skip .git. The files behind our own standard
+ * descriptors change because we write to them: we report such a file only if another one takes its
+ * place.
  */
 #ifndef GIT_CHECKOUT_UNTRACKED_H
 #define GIT_CHECKOUT_UNTRACKED_H
@@ -16,6 +18,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "base/vec.h"
+#include "sys/fs/standard_files.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -36,6 +39,7 @@ struct untracked_file {
     mode_t mode;
     struct timespec mtime, ctime;
     bool in_folder; /* its folder has no tracked files */
+    bool ours;      /* it is behind one of our standard descriptors */
     char *content;  /* at the first check; NULL: not kept, or the file is newer */
     size_t len;
 };
@@ -45,6 +49,7 @@ typedef VEC(struct untracked_file) untracked_files;
 struct untracked {
     char *root, *index;
     size_t id_len;
+    struct standard_files ours;
     struct strv skipped;    /* ignored files, and folders with a slash at the end */
     untracked_files files;  /* sorted by path */
     struct timespec looked; /* when the last check began */

@@ -21,11 +21,13 @@ static void free_files(struct user_file *files, size_t n)
 void user_files_close(struct user_files *c)
 {
     free_files(c->changed.v, c->changed.n);
+    strv_done(&c->written_paths);
     *c = (struct user_files){0};
 }
 
 struct scan {
     int root;
+    struct strv *ret_written; /* at the first snapshot; or NULL */
     VEC(struct user_file) changed;
 };
 
@@ -36,12 +38,27 @@ static bool is_in_work_tree(const struct git_index_entry *e)
            kind != GIT_INDEX_SUBMODULE;
 }
 
-static void check_entry(struct scan *p, const struct git_index_entry *e)
+/* True if we write to the file. If another file takes its place, that is a change. */
+static bool is_written(const struct user_files *c, const struct scan *p, const char *path,
+                       const struct stat *st)
+{
+    if (!standard_files_have(&c->written, st))
+        return false;
+    if (p->ret_written)
+        strv_push(p->ret_written, path);
+    for (size_t i = 0; i < c->written_paths.n; i++) {
+        if (strcmp(c->written_paths.v[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void check_entry(const struct user_files *c, struct scan *p, const struct git_index_entry *e)
 {
     struct stat st;
     struct user_file file = {.size = -1};
     if (fstatat(p->root, e->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (git_index_fits(e, &st))
+        if (is_written(c, p, e->path, &st) || git_index_fits(e, &st))
             return;
         file = (struct user_file){.size = st.st_size, .mtime = st.st_mtim, .mode = st.st_mode};
     }
@@ -66,7 +83,7 @@ static int scan_files(const struct user_files *c, struct scan *p, struct err *er
         return -1;
     for (struct git_index_entry e; git_index_next(&x, &e);) {
         if (is_in_work_tree(&e))
-            check_entry(p, &e);
+            check_entry(c, p, &e);
     }
     return x.good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
@@ -117,8 +134,9 @@ static void replace_snapshot(struct user_files *c, const struct scan *p)
 int user_files_open(struct user_files *c, const struct git_repo *repo, size_t id_len,
                     struct err *err)
 {
-    struct scan p = {0};
+    struct scan p = {.ret_written = &c->written_paths};
     *c = (struct user_files){.repo = repo, .id_len = id_len};
+    standard_files_find(&c->written);
     throttle_begin(&c->pace);
     int rc = scan_files(c, &p, err);
     throttle_end(&c->pace);

@@ -5,7 +5,8 @@
  * A check reads the index and the stat data of each of its files, which takes about a microsecond
  * per file. Only for files that have changed we ask git, with one process for all. A file that
  * equals the index counts as unchanged, whatever happened in between: a commit by the user and a
- * fast-forward by us are no changes. The check ignores untracked files. It sees nothing if the
+ * fast-forward by us are no changes. Nor is our output, if the shell sent it to one of these files.
+ * The check ignores untracked files. It sees nothing if the
  * index is split or of an unknown kind.
  */
 #ifndef GIT_CHECKOUT_USER_FILES_H
@@ -15,6 +16,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "git/git.h"
+#include "sys/fs/standard_files.h"
 #include "sys/throttle.h"
 
 #include <stdbool.h>
@@ -32,6 +34,8 @@ struct user_files {
     const struct git_repo *repo;
     size_t id_len;
     VEC(struct user_file) changed; /* by stat data alone, sorted by path */
+    struct standard_files written; /* behind our standard descriptors ... */
+    struct strv written_paths;     /* ... and their paths at the first snapshot */
     struct throttle pace;          /* limits how often the caller checks */
 };
 

@@ -55,6 +55,50 @@ outside() { # COMMAND
     [[ ! -e .git/refs/heads/feature ]]
 }
 
+@test "shared: our own output, redirected into the checkout, is no change of a task" {
+    make_repo
+    echo ignored >>.git/info/exclude
+    echo old | tee ignored tracked >/dev/null
+    git add tracked
+    git commit -q -m tracked
+    begin_plan
+    add_task a -- 'write a A'
+    add_task b 'depends_on: [a]' -- 'write b B'
+    local log start
+    start=$(git rev-parse main)
+    for log in untracked ignored tracked; do
+        git reset -q --hard "$start"
+        status=0
+        anabranch run --engine sim --json plan.yaml >>"$log" 2>&1 3>&- || status=$?
+        output=$(<"$log")
+        assert_status 0
+        assert_event task.landed b
+        refute_told
+    done
+}
+
+@test "shared: an agent that puts another file in the place of our output is told of" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a A' "$(outside 'echo mine >x && mv x log')"
+    add_task b 'depends_on: [a]' -- 'write b B'
+    anabranch run --engine sim plan.yaml >log 2>"$BATS_TEST_TMPDIR/errors" 3>&-
+    output=$(sqlite3 .git/anabranch/state.db "select data from events where name = 'git.state_changed'")
+    assert_contains '"name":"log"'
+    refute_contains '"name":"x"'
+}
+
+@test "shared: an agent that links our output to a file of the user is told of" {
+    make_repo
+    echo precious >notes
+    begin_plan
+    add_task a -- 'write a A' "$(outside 'ln -f log notes && ln -f log file')"
+    anabranch run --engine sim plan.yaml >log 2>"$BATS_TEST_TMPDIR/errors" 3>&-
+    output=$(sqlite3 .git/anabranch/state.db "select data from events where name = 'git.state_changed'")
+    assert_contains '"name":"notes"'
+    assert_contains '"paths":["file"]'
+}
+
 @test "shared: branches that have names of another tool's form are the run's own" {
     make_repo
     printf '%s\n' --- 'po_plan_version: "0.1"' 'name: p' 'cwd: .' tasks: >po.md
