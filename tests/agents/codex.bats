@@ -70,7 +70,7 @@ END
     ask_agent codex auth -- 'error 401'
     ask_agent codex refused -- 'finish refusal "I will not."'
     ask_agent codex timeout -- 'finish max_output_tokens "This is cut o"'
-    ask_agent codex setup -- 'error 400'
+    ask_agent codex bad -- 'error 400'
     ask_agent codex context -- overflow
     ask_agent codex credit -- broke
     ask_agent codex budget 'budget: {tokens: 150}' -- 'write budget 1' 'bash "sleep 300"' # it is told after each call
@@ -79,11 +79,11 @@ END
     run_agents -j 9
     assert_status 1
     local task
-    for task in auth refused timeout setup context budget no_change idle; do
+    for task in auth refused timeout context budget no_change idle; do
         [[ $(task_report "$task" '"\(.failure) \(.attempts)"') == "$task 1" ]] || fail "$(task_report "$task" .)"
     done
     [[ $(task_report auth .reason) == *'401 Unauthorized'* ]] || fail "$(task_report auth .reason)"
-    [[ $(task_report setup .reason) == 'scripted 400' ]] || fail "$(task_report setup .reason)"
+    assert_failed bad refused 'scripted 400'
     assert_failed credit auth 'plan and billing'
     refute_in main budget
     assert_clean 'refs/anabranch/salvage/*/budget/*'

@@ -143,7 +143,7 @@ static enum failure classify_failure(const char *reason)
         {"upgrade to", FAILURE_AUTH},
         {"access token", FAILURE_AUTH},
         {"missing environment variable", FAILURE_AUTH}, /* the variable with the key */
-        {"invalid_request_error", FAILURE_SETUP},
+        {"invalid_request_error", FAILURE_REFUSED},     /* as any status 400 */
         {"max_output_tokens",
          FAILURE_TIMEOUT}, /* output limit reached: a retry would meet it again */
     };
