@@ -297,7 +297,24 @@ static int remove_unbegun(struct cleaner *c, const char *path, struct err *err)
     return 0;
 }
 
-static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t *kept,
+/* Runs whose logs we keep. */
+struct kept_logs {
+    size_t needed; /* by a live run, or to resume one: --all keeps them as well */
+    size_t recent;
+};
+
+static void report_kept_logs(struct cleaner *c, const char *path, const struct kept_logs *kept)
+{
+    if (kept->needed)
+        clean_tell(c, CLEAN_KEPT, "logs", path, NULL, "of %zu run%s still running or resumable",
+                   kept->needed, kept->needed == 1 ? "" : "s");
+    if (kept->recent)
+        clean_tell(c, CLEAN_KEPT, "logs", path, NULL,
+                   "of %zu run%s of the last %d days; --all removes them", kept->recent,
+                   kept->recent == 1 ? "" : "s", CLEAN_LOG_DAYS);
+}
+
+static int clean_log(struct cleaner *c, const char *dir, const char *id, struct kept_logs *kept,
                      struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, id);
@@ -310,8 +327,9 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
     if (!run->state && !run->alive && c->opts->store && lock_unbegun(run, path, &lock))
         return remove_unbegun(c, path, err);
     own_close(&run->lock); /* there may be more runs than descriptors */
-    if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
-        ++*kept;
+    bool needed = run->alive || (resumable && !(old && c->opts->all));
+    if (needed || !(old || c->opts->all)) {
+        ++*(needed ? &kept->needed : &kept->recent);
         return 0;
     }
     clean_measure(c, path);
@@ -326,7 +344,7 @@ int clean_logs(struct cleaner *c, struct err *err)
 {
     autofree char *path = runs_path(c->opts->state_dir);
     DIR *dir = opendir(path);
-    size_t kept = 0;
+    struct kept_logs kept = {0};
     int rc = 0;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
@@ -335,11 +353,8 @@ int clean_logs(struct cleaner *c, struct err *err)
             rc = clean_log(c, path, e->d_name, &kept, err);
     }
     (void)closedir(dir);
-    if (rc == 0 && kept)
-        clean_tell(c, CLEAN_KEPT, "logs", path, NULL,
-                   c->opts->all ? "of %zu run%s still running or resumable"
-                                : "of %zu run%s of the last %d days; --all removes them",
-                   kept, kept == 1 ? "" : "s", CLEAN_LOG_DAYS);
+    if (rc == 0)
+        report_kept_logs(c, path, &kept);
     return rc;
 }
 

@@ -388,10 +388,18 @@ END
     touch -d '31 days ago' "$old"
     run anabranch clean
     assert_contains "logs $PWD/$old: older than 30 days"
-    assert_contains "logs $PWD/.git/anabranch/runs: of 2 runs of the last 30 days; --all removes them"
+    assert_contains "logs $PWD/.git/anabranch/runs: of 1 run of the last 30 days; --all removes them"
+    assert_contains "logs $PWD/.git/anabranch/runs: of 1 run still running or resumable"
     wait_for test ! -e "$old"
     run anabranch clean --all
     assert_contains 'of 1 run still running or resumable'
+    refute_contains 'of the last 30 days'
+    local option
+    for option in --all "--run=$(ls .git/anabranch/runs)"; do
+        run anabranch clean --dry-run "$option"
+        assert_contains 'of 1 run still running or resumable'
+        refute_contains '--all removes them'
+    done
     [[ $(find .git/anabranch/runs -mindepth 1 -maxdepth 1 | wc -l) -eq 1 ]] || fail "$(ls .git/anabranch/runs)"
     run anabranch history
     [[ ${#lines[@]} -eq 2 ]] || fail "the history is gone"
