@@ -16,13 +16,15 @@
 
 enum { STARTING_S = 60 }; /* a younger run without a lock file may be about to begin */
 
-/* Folders in the run's folder belong to tasks: the run has begun. */
+/* Folders in the run's folder, except for git's configuration, belong to tasks: the run has
+ * begun. */
 static int find_task_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     struct stat st;
     (void)err;
-    *(bool *)ctx |= lstat(path, &st) < 0 || S_ISDIR(st.st_mode);
+    if (strcmp(name, RUN_GIT) != 0)
+        *(bool *)ctx |= lstat(path, &st) < 0 || S_ISDIR(st.st_mode);
     return 0;
 }
 
@@ -32,6 +34,12 @@ static bool has_started(const char *dir, const struct stat *st)
     return access(path, F_OK) == 0 || time(NULL) - st->st_mtime > STARTING_S;
 }
 
+static bool can_resume(const char *dir)
+{
+    autosaved struct run_folder saved;
+    return run_folder_load(&saved, dir, NULL) == 0;
+}
+
 bool unbegun_is(const char *dir, int *ret_lock)
 {
     bool has_tasks = false;
@@ -39,7 +47,7 @@ bool unbegun_is(const char *dir, int *ret_lock)
     struct stat st;
     *ret_lock = -1;
     if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || !has_started(dir, &st) ||
-        dirs_each(dir, find_task_folder, &has_tasks, &none) || has_tasks)
+        dirs_each(dir, find_task_folder, &has_tasks, &none) || has_tasks || can_resume(dir))
         return false;
     return run_folder_lock(dir, ret_lock, &none) == 0 && *ret_lock >= 0;
 }
@@ -59,14 +67,12 @@ static bool add_run_id(void *ctx, const struct store_run *run)
     return true;
 }
 
-/* A run with a saved plan can be resumed. */
 static int check_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct search *f = ctx;
-    autofree char *path = mem_printf("%s/%s", dir, name), *saved = mem_printf("%s/run.json", path);
+    autofree char *path = mem_printf("%s/%s", dir, name);
     autoclose int lock = -1;
-    if (!is_run_id(name) || map_get(&f->rows, name, strlen(name)) || access(saved, F_OK) == 0 ||
-        !unbegun_is(path, &lock))
+    if (!is_run_id(name) || map_get(&f->rows, name, strlen(name)) || !unbegun_is(path, &lock))
         return 0;
     if (!f->look_only && dirs_remove(path, err))
         return -1;

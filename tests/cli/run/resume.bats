@@ -793,6 +793,40 @@ unbegun_run() { # ID
     touch ".git/anabranch/runs/$1/run.alive" ".git/anabranch/runs/$1/salvage"
 }
 
+@test "resume, clean: of a run that was killed before its first row both say the same" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a A'
+    run_plan
+    local id=20260301-120000-abcd old
+    old=$(ls .git/anabranch/runs)
+    # Without a plan that was saved whole there is nothing to resume.
+    local has
+    for has in run.git run.json; do
+        unbegun_run "$id"
+        [[ $has != run.git ]] || mkdir ".git/anabranch/runs/$id/run.git"
+        [[ $has != run.json ]] || touch ".git/anabranch/runs/$id/run.json"
+        run_apart anabranch clean --dry-run
+        assert_contains 'its run was killed before it began'
+        run_apart anabranch resume
+        assert_status 0
+        [[ $stderr == *"run $id was killed before it began: there is nothing to resume"* ]] || fail "$has"
+        [[ ! -e .git/anabranch/runs/$id ]] || fail 'its folder is left'
+    done
+    # With the plan, resume begins it, and clean leaves it for that.
+    sed -i 's/write a A/write c C/' plan.yaml
+    unbegun_run "$id"
+    sed "s/$old/$id/" ".git/anabranch/runs/$old/run.json" >".git/anabranch/runs/$id/run.json"
+    cp ".git/anabranch/runs/$old/plan.json" ".git/anabranch/runs/$id"
+    run_apart anabranch clean
+    assert_contains 'of 2 runs of the last 30 days'
+    [[ -e .git/anabranch/runs/$id/run.json ]] || fail 'it is gone'
+    run_apart anabranch resume "$id" --json 3>&-
+    assert_status 0
+    assert_event task.landed a
+    assert_in main c C
+}
+
 @test "resume: a run that was killed before it began is named, and its folder removed" {
     make_repo
     begin_plan
