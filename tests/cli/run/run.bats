@@ -1069,6 +1069,34 @@ commit_without_pause() { # BRANCH
     assert_in main b 1
 }
 
+@test "run: a verification that may not be executed costs no other attempt, and its work lands when it may" {
+    make_repo
+    printf '#!/bin/sh\n' >check
+    git add check && git commit -q -m check # without x
+    begin_plan
+    add_task a 'retry: {verify: 2, setup: 2}' 'verify: ./check --all' -- 'write a 1'
+    add_task b 'retry: {verify: 2, setup: 2}' 'verify: [./check, --all]' -- 'write b 1'
+    run_plan
+    assert_status 1
+    local task
+    for task in a b; do
+        assert_summary $task 'setup: verification cannot start (exit code 12'
+        [[ $(summary_of $task) != *attempts* ]] || fail "another attempt of $task"
+        refute_in main $task
+    done
+    assert_summary a '(exit code 126): ' # a shell's code; b has none, and its reason says the same
+    assert_summary b 'Permission denied'
+    chmod +x check && git commit -q -a -m executable
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_contains '2 landed'
+    for task in a b; do
+        [[ $(find .git/anabranch/runs/*/$task -maxdepth 1 -name '[0-9]*' | wc -l) == 1 ]] || fail "the agent ran again"
+        assert_in main $task 1
+    done
+    assert_clean 'refs/anabranch/salvage/*/[ab]/1'
+}
+
 @test "run: a verification's program that is missing is found before an agent is paid" {
     make_repo
     begin_plan 'landing: {verify: [no-such-program, --all]}'
