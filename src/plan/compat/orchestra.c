@@ -40,12 +40,11 @@ static void drop_without_value(struct node *map, const char *const *keys)
 }
 
 /* For that tool an empty path meant the manifest's own folder. */
-static void loosen_cwd(struct node *root, struct arena *a, struct problems *ps)
+static void loosen_cwd(struct node *root, struct arena *a)
 {
     struct node *cwd = node_get(root, "cwd");
     if (!cwd || cwd->kind != NODE_STRING || cwd->len)
         return;
-    problem_warn(ps, RULE_VALUE, cwd, "is empty; read as '.'");
     compat_add_string(root, a, "cwd", ".", cwd);
     node_unlink(root, cwd);
 }
@@ -59,8 +58,8 @@ static int64_t text_int(const char *s)
     return errno || end == s || end[strspn(end, " \t\r\n")] ? -1 : n;
 }
 
-/* That tool passed its numbers through int(): "3", true and 1.9 were valid. */
-static void loosen_int(struct node *node, struct problems *ps)
+/* That tool passed its numbers through int(): "3", true and 1.9 were valid, without a message. */
+static void loosen_int(struct node *node)
 {
     int64_t n = -1;
     if (node->kind == NODE_STRING)
@@ -71,8 +70,6 @@ static void loosen_int(struct node *node, struct problems *ps)
         n = (int64_t)node->real;
     if (n < 0)
         return;
-    problem_warn(ps, RULE_TYPE, node, "expected an integer, got %s; read as %lld",
-                 node_kind_name(node->kind), (long long)n);
     node->kind = NODE_INT;
     node->integer = n;
 }
@@ -82,7 +79,7 @@ static void translate_retries(struct node *map, struct problems *ps)
     struct node *retry = compat_rename(map, "max_retries", "retry", ps);
     if (!retry)
         return;
-    loosen_int(retry, ps);
+    loosen_int(retry);
     if (retry->kind != NODE_INT) {
         problem_error(ps, RULE_TYPE, retry, "expected an integer, got %s",
                       node_kind_name(retry->kind));
@@ -149,7 +146,7 @@ static void translate_limits(struct node *root, struct arena *a, struct problems
     node_link(limits, groups, "groups");
     if (groups->kind == NODE_MAP) {
         node_each (limit, groups)
-            loosen_int(limit, ps);
+            loosen_int(limit);
     }
 }
 
@@ -219,7 +216,7 @@ void compat_orchestra(struct node *root, struct arena *a, struct problems *ps)
     drop_without_value(root, may_be_empty);
     check_version(root, ps);
     compat_name(root, ps);
-    loosen_cwd(root, a, ps);
+    loosen_cwd(root, a);
     compat_require(root, required, ps);
     translate_defaults(root, a, ps);
     translate_hook(root, a, "on_complete", "done", ps);

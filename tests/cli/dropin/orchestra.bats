@@ -359,6 +359,21 @@ END
     [[ $stderr != *warning* ]] || fail
 }
 
+@test "test_manifest: numbers may be what int() takes, without a word" {
+    make_place
+    manifest 'defaults: {max_retries: "0"}' 'concurrency_limits: {db: "1"}'
+    task a 'true' 'read_only: true' 'max_retries: "3"' 'concurrency_group: db'
+    task b 'true' 'read_only: true' 'max_retries: true'
+    task c 'true' 'read_only: true' 'max_retries: 1.9'
+    task d 'true' 'read_only: true'
+    orchestra --dry-run --max-workers 1
+    assert_status 0
+    assert_contains 'retries=3'
+    assert_contains 'retries=1'
+    assert_line '  [stage 1]  d  agent=dev  timeout=900s  read_only' # 0 of them
+    [[ $stderr != *warning* ]] || fail
+}
+
 @test "test_manifest: front matter in a file of any name, and prose of any kind behind it" {
     make_place
     local name
