@@ -264,7 +264,7 @@ static int print_dry_run(const struct cast_plan *p)
     cast_dim("  Plan ID: %s", p->id.s);
     cast_dim("  Total batches: %zu", p->count);
     cast_dim("  Split after batch: %zu", p->split);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < (p->split < p->count ? 2 : 1); i++) {
         buf_addf(&out, "%s  Stream %c (worktree-%c): batches ", i ? "" : "\n", 'A' + i, 'a' + i);
         text_harmless(&out, p->ids[i].s, p->ids[i].len);
         buf_addch(&out, '\n');

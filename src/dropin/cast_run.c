@@ -332,7 +332,7 @@ static void print_head(const struct cast_plan *p)
                 p->split);
     cast_dim("  Plan file: %s", p->path);
     cast_dim("  Stream A: batches %s", p->ids[0].s);
-    if (p->ids[1].len)
+    if (p->split < p->count)
         cast_dim("  Stream B: batches %s", p->ids[1].s);
     (void)cli_print("\n", 1);
 }
