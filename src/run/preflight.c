@@ -82,11 +82,11 @@ static void find_program(const struct plan_command *cmd, struct buf *ret)
 static bool is_built_in(const char *word)
 {
     static const char *const words[] = {
-        ".",     "alias",    "bg",   "break",   "case",   "cd",   "command", "continue", "echo",
-        "eval",  "exec",     "exit", "export",  "false",  "fg",   "for",     "getopts",  "hash",
-        "if",    "attempts", "kill", "local",   "printf", "pwd",  "read",    "readonly", "return",
-        "set",   "shift",    "test", "times",   "trap",   "true", "type",    "ulimit",   "umask",
-        "unset", "until",    "wait", "unalias", "while",  NULL};
+        ".",     "alias", "bg",   "break",   "case",   "cd",   "command", "continue", "echo",
+        "eval",  "exec",  "exit", "export",  "false",  "fg",   "for",     "getopts",  "hash",
+        "if",    "jobs",  "kill", "local",   "printf", "pwd",  "read",    "readonly", "return",
+        "set",   "shift", "test", "times",   "trap",   "true", "type",    "ulimit",   "umask",
+        "unset", "until", "wait", "unalias", "while",  NULL};
     for (size_t i = 0; words[i]; i++) {
         if (strcmp(words[i], word) == 0)
             return true;

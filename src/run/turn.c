@@ -232,7 +232,7 @@ static void on_sigtstp(void *ctx)
 static const struct {
     watch_fn *fn;
     int signal;
-    bool may_be_ignored; /* ignored by our parent: nohup, or a shell without attempt control */
+    bool may_be_ignored; /* ignored by our parent: nohup, or a shell without job control */
     bool hurries;        /* a second signal also ends a git that we wait for synchronously */
 } signals[RUN_SIGNALS] = {
     {on_sigint, SIGINT, false, true},

@@ -1113,6 +1113,7 @@ commit_without_pause() { # BRANCH
     begin_plan
     add_task a 'verify: "no-such-program || test -e a"' -- 'write a 1'
     add_task b 'verify: [./check]' -- 'sh printf "#!/bin/sh\n" >check; chmod +x check'
+    add_task c 'verify: jobs' -- 'write c 1' # a builtin of the shell alone
     run_plan
     assert_status 0
 }
