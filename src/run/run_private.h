@@ -16,6 +16,7 @@
 #include "plan/engine/repair.h"
 #include "plan/engine/retry.h"
 #include "plan/engine/run_phase.h"
+#include "plan/engine/stop_reason.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -90,16 +91,6 @@ struct process {
     bool guarded;
     int lifeline, status;
     char mark[32]; /* in the environment of the guard and of everything it starts */
-};
-
-enum stop_reason {
-    STOP_NONE,
-    STOP_TIMEOUT,
-    STOP_IDLE,
-    STOP_QUESTION,
-    STOP_BUDGET,
-    STOP_LIMIT,
-    STOP_USER
 };
 
 /* One attempt at a task. */

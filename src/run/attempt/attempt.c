@@ -193,9 +193,6 @@ static bool read_output(struct attempt *attempt)
 static void on_tick(void *ctx)
 {
     struct attempt *attempt = ctx;
-    const struct task *t = task_of(attempt);
-    int64_t now = clock_mono();
-    int64_t timeout = t->timeout > 0 ? t->timeout : attempt->run->opts.timeout;
     bool more = read_output(attempt);
     note_output(attempt);
     progress_tell(attempt, true);
@@ -204,10 +201,7 @@ static void on_tick(void *ctx)
              .failed) /* a failure message would have been followed by the report of the failure */
         lane_prove(attempt->run, attempt->task);
     attempt->spoke_at_last_tick = attempt->report.speaks;
-    if (timeout > 0 && now - attempt->agent_started >= timeout)
-        attempt_stop(attempt, STOP_TIMEOUT, GUARD_STOP);
-    else
-        stall_look(attempt);
+    stall_look(attempt);
     if (!attempt->stopped)
         watch_again(attempt->tick, more ? 1 : TICK_MS);
 }

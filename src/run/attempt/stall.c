@@ -3,21 +3,13 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
+#include "plan/engine/timeouts.h"
 #include "run/attempt/progress.h"
 #include "run/run_private.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
 
 #include <string.h>
-
-/* STANDS_MS: we report a question only after this time, as most programs answer it at once if
- * nobody else can. ANSWER_MS: then we stop the agent after this time, unless the plan sets an idle
- * timeout. */
-enum { STANDS_MS = 1000, ANSWER_MS = 60000 };
-
-/* An agent may wait this long for its model. A longer wait is a limit, and a task that waits for a
- * limit holds no worker. */
-enum { WAIT_MS = 2 * 60 * 1000 };
 
 void stall_done(struct stall *s)
 {
@@ -52,28 +44,31 @@ static void record_question(struct attempt *attempt, const char *question)
     arena_done(&a);
 }
 
-static void update_question(struct attempt *attempt, int64_t now)
+static void forget_question(struct attempt *attempt)
 {
     struct stall *s = &attempt->stall;
-    const char *question = find_question(&attempt->report);
-    if (!question) {
-        if (s->question)
-            progress_forget(attempt);
-        free(s->question);
-        s->question = NULL;
-        s->asked = 0;
-    } else if (!s->asked) {
-        s->asked = now;
-    } else if (!s->question && now - s->asked >= STANDS_MS) {
-        record_question(attempt, question);
-    }
+    if (s->question)
+        progress_forget(attempt);
+    free(s->question);
+    s->question = NULL;
+    s->asked = 0;
 }
 
-bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
+static void update_question(struct attempt *attempt, enum question_step step, int64_t now)
 {
-    if (!waits)
-        return false;
-    return again ? again - waits >= WAIT_MS : waits_on && now - waits >= WAIT_MS;
+    switch (step) {
+    case QUESTION_KEEP:
+        return;
+    case QUESTION_NOTE:
+        attempt->stall.asked = now;
+        return;
+    case QUESTION_REPORT:
+        record_question(attempt, find_question(&attempt->report));
+        return;
+    case QUESTION_FORGET:
+        forget_question(attempt);
+        return;
+    }
 }
 
 /* Sets the reset in the report, for park_decide(). */
@@ -87,19 +82,34 @@ static void stop_for_limit(struct attempt *attempt, int64_t now)
     attempt_stop(attempt, STOP_LIMIT, GUARD_STOP);
 }
 
+static struct agent_wait describe_wait(const struct attempt *attempt)
+{
+    const struct task *t = task_of(attempt);
+    const struct agent_report *r = &attempt->report;
+    return (struct agent_wait){
+        .started = attempt->agent_started,
+        .timeout = t->timeout > 0 ? t->timeout : attempt->run->opts.timeout,
+        .last_output = attempt->last_output,
+        .idle_timeout = stall_limit(attempt->run, attempt->task),
+        .plan_idle_timeout = t->idle_timeout,
+        .tool_works = tool_calls_work(&r->tools),
+        .waits = r->waits,
+        .again = r->again,
+        .waits_on = r->waits_on,
+        .asks = find_question(r),
+        .asked = attempt->stall.asked,
+        .reported = attempt->stall.question,
+    };
+}
+
 void stall_look(struct attempt *attempt)
 {
-    int64_t now = clock_mono(), own = task_of(attempt)->idle_timeout;
-    int64_t idle = stall_limit(attempt->run, attempt->task);
-    update_question(attempt, now);
-    const struct agent_report *r = &attempt->report;
-    if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
+    int64_t now = clock_mono();
+    struct agent_wait wait = describe_wait(attempt);
+    struct timeouts_verdict v = timeouts_judge(&wait, now);
+    update_question(attempt, v.question, now);
+    if (v.stop == STOP_LIMIT)
         stop_for_limit(attempt, now);
-    } else if (attempt->stall.question) {
-        if (now - attempt->stall.asked >= (own > 0 ? own : ANSWER_MS))
-            attempt_stop(attempt, STOP_QUESTION, GUARD_STOP);
-    } else if (idle > 0 && now - attempt->last_output >= idle &&
-               !tool_calls_work(&attempt->report.tools)) {
-        attempt_stop(attempt, STOP_IDLE, GUARD_STOP);
-    }
+    else if (v.stop)
+        attempt_stop(attempt, v.stop, GUARD_STOP);
 }

@@ -15,10 +15,6 @@ struct run;
 /* Returns the idle timeout of a task in ms: from the plan or the engine; 0: none. */
 int64_t stall_limit(const struct run *run, uint32_t task);
 
-/* True if an agent waits so long for its model that this counts as a limit. It waits since `waits`
- * until `again`, in monotonic ms. waits_on: the engine reports a retry only when it has made it. */
-bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now);
-
 /* Part of an attempt: the question that its agent asked. */
 struct stall {
     int64_t asked;  /* when we first saw it; monotonic ms; 0: no question */
@@ -27,7 +23,7 @@ struct stall {
 };
 void stall_done(struct stall *s);
 
-/* Called at each tick: reports questions, and stops agents that are silent for too long. */
+/* Called at each tick: reports questions, and stops agents that take too long. */
 void stall_look(struct attempt *attempt);
 
 #endif

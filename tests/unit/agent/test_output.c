@@ -1,6 +1,5 @@
 #include "agent/output/dialect.h"
 #include "base/mem.h"
-#include "run/attempt/stall.h"
 #include "sys/clock.h"
 
 #include <setjmp.h>
@@ -163,32 +162,6 @@ static void too_much_is_bounded(void **state)
 
 /* --- what they wait for ------------------------------------------------------------------- */
 
-enum { MINUTE = 60 * 1000, HOUR = 60 * MINUTE };
-
-static void a_long_wait_is_a_limit(void **state)
-{
-    (void)state;
-    static const struct {
-        int64_t waits, again;
-        bool waits_on;
-        int64_t now;
-        bool limit;
-    } cases[] = {
-        {0, 0, false, 9 * HOUR, false},          /* it does not wait */
-        {1, 1 + 2 * HOUR, false, 2, true},       /* for hours, as it says: at once */
-        {1, 1 + MINUTE, false, 2, false},        /* for a minute, as it says ... */
-        {1, 1 + MINUTE, false, 9 * HOUR, false}, /* ... and its model thinks since */
-        {1, 0, false, 9 * HOUR, false},          /* that it goes on, nobody would hear */
-        {1, 0, true, 1 + MINUTE, false},         /* it would be heard ... */
-        {1, 0, true, 1 + 2 * MINUTE, true},      /* ... and was not */
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        bool got = stall_is_limit(cases[i].waits, cases[i].again, cases[i].waits_on, cases[i].now);
-        if (got != cases[i].limit)
-            fail_msg("case %zu", i);
-    }
-}
-
 static int64_t until(const struct agent_report *r)
 {
     return r->again ? (r->again - clock_mono() + 500) / 1000 : 0;
@@ -277,7 +250,6 @@ static void opencodes_log_says_when_it_tries_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_long_wait_is_a_limit),
         cmocka_unit_test(logs_say_what_they_wait_for),
         cmocka_unit_test(copilots_spans_say_what_it_used),
         cmocka_unit_test(opencodes_log_says_when_it_tries_again),
