@@ -17,6 +17,7 @@
 #include "plan/engine/retry.h"
 #include "plan/engine/run_phase.h"
 #include "plan/engine/stop_reason.h"
+#include "plan/engine/verdict.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
@@ -393,10 +394,9 @@ void process_done(struct process *p);
 /* True if a git that wrote to prepare.log lost a race (git_is_race()) and should be retried; false
  * after too many retries. */
 bool process_lost_race(struct attempt *attempt, int exit_code);
-/* True if the attempt's last command did not end by itself or by our order; returns the class and
- * the reason. */
-bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure,
-                        struct buf *ret_reason);
+/* Collects how the attempt's last command under a guard ended. Strings in the result belong to the
+ * attempt and to `words`. */
+struct process_end process_describe_end(const struct attempt *attempt, struct buf *words);
 
 static inline struct task_run *task_run(struct attempt *attempt)
 {
@@ -417,6 +417,8 @@ char *attempt_file(const struct attempt *attempt,
                    const char *name); /* path of a file of the attempt */
 /* Appends the end of a file of the attempt, without secrets, for reasons and feedback. */
 void attempt_read_tail(const struct attempt *attempt, const char *name, struct buf *out);
+/* Like attempt_fail(), with the class and the reason of a verdict. */
+void attempt_fail_for(struct attempt *attempt, const struct fail_reason *why);
 void attempt_stop(struct attempt *attempt, enum stop_reason why, char order);
 void attempt_pause(struct attempt *attempt); /* stops all its processes (SIGSTOP) */
 void attempt_continue(struct attempt *attempt,

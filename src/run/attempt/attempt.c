@@ -138,6 +138,13 @@ void attempt_feedback(struct attempt *attempt, const char *what, int exit_code, 
     attempt_tell(attempt, text);
 }
 
+void attempt_fail_for(struct attempt *attempt, const struct fail_reason *why)
+{
+    autobuf struct buf reason = BUF_INIT;
+    fail_reason_write(why, &reason);
+    attempt_fail(attempt, why->failure, "%s", reason.s);
+}
+
 void attempt_stop(struct attempt *attempt, enum stop_reason why, char order)
 {
     if (attempt->tearing_down && order == GUARD_STOP)
@@ -206,45 +213,9 @@ static void on_tick(void *ctx)
         watch_again(attempt->tick, more ? 1 : TICK_MS);
 }
 
-static bool is_judged_failed(struct attempt *attempt, struct buf *reason)
+/* Reads the rest of the agent's output, which ends its work. */
+static void finish_agent(struct attempt *attempt, int exit_code)
 {
-    const struct run_options *opts = &attempt->run->opts;
-    return opts->judge && opts->judge(opts->judge_ctx, attempt->task, attempt->dir, reason);
-}
-
-/* Lets a drop-in classify the failure. With exit code 0, only the agent's own report says that it
- * failed. */
-static enum failure classify_failure(const struct attempt *attempt, int exit_code,
-                                     enum failure failure)
-{
-    const struct run_options *opts = &attempt->run->opts;
-    if (!opts->blame || attempt->exit_signal)
-        return failure;
-    return opts->blame(opts->judge_ctx, attempt->task, attempt->dir, exit_code,
-                       attempt->report.failed ? failure : FAILURE_TRANSIENT);
-}
-
-static bool is_other_failure(const struct attempt *attempt)
-{
-    return attempt->report.failed && attempt->report.failure != FAILURE_LIMIT;
-}
-
-/* True if the agent stopped early but its own commits may count. A read-only task has no result
- * without the agent's last message. */
-static bool counts_by_commits(const struct attempt *attempt, int exit_code)
-{
-    const struct task *t = task_of(attempt);
-    return agent_ended_early(run_engine(attempt->run, attempt->task), &attempt->report, exit_code,
-                             attempt->exit_signal) &&
-           !t->read_only && !t->hand_on;
-}
-
-static void on_agent_end(struct attempt *attempt, int exit_code)
-{
-    autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
-    enum engine engine = run_engine(attempt->run, attempt->task);
-    enum failure failure = FAILURE_TRANSIENT;
-    struct err err = {0};
     agent_errors_end(&attempt->errors);
     if (attempt->printed_too_much)
         output_tail_close(&attempt->tail);
@@ -258,48 +229,110 @@ static void on_agent_end(struct attempt *attempt, int exit_code)
     task_run(attempt)->status.exit_code = exit_code;
     sched_set_aside(&attempt->run->sched, attempt->task);
     run_wake(attempt->run);
-    bool limited = attempt->stopped == STOP_LIMIT;
-    if (!limited && (exit_code == 0 ? !attempt->report.failed : is_other_failure(attempt)))
-        lane_prove(attempt->run, attempt->task);
-    attempt_read_tail(attempt, "err", &err_text);
     if (attempt->run->opts.silent_ok && exit_code == 0 && !attempt->report.finished)
         attempt->report.finished = attempt->report.ok = true;
-    if (attempt->stopped == STOP_USER)
+}
+
+static struct agent_end describe_agent_end(struct attempt *attempt, struct buf *replaced,
+                                           struct buf *reason)
+{
+    const struct run *run = attempt->run;
+    const struct task *t = task_of(attempt);
+    const struct agent_report *report = &attempt->report;
+    enum engine engine = run_engine(run, attempt->task);
+    struct agent_end end = {
+        .process = process_describe_end(attempt, replaced),
+        .question = attempt->stall.question,
+        .limit = attempt->stall.limit,
+        .run_budget_spent = run->budgets.run.exceeded,
+        .reports_failure = report->failed,
+        .ended_early = agent_ended_early(engine, report, attempt->exit_code, attempt->exit_signal),
+        .classifies = run->opts.blame,
+        .tampered = attempt->tamper_error,
+        .overrun = attempt->overrun,
+        .lands_over_budget = run->pf->plan.land_budget == LAND_BUDGET_WARN,
+        .read_only = t->read_only,
+        .hand_on = t->hand_on,
+        .unjudged = run->opts.judge,
+        .has_message = task_run(attempt)->pending_message,
+    };
+    autobuf struct buf err_text = BUF_INIT;
+    attempt_read_tail(attempt, "err", &err_text);
+    end.failed = agent_failed(engine, report, attempt->exit_code, attempt->exit_signal, err_text.s,
+                              &end.failure, reason);
+    end.reason = reason->s;
+    return end;
+}
+
+static void ask_judge(struct attempt *attempt, struct agent_end *end, struct buf *reason)
+{
+    const struct run_options *opts = &attempt->run->opts;
+    buf_cut(reason, 0);
+    bool failed = opts->judge(opts->judge_ctx, attempt->task, attempt->dir, reason);
+    end->unjudged = false;
+    end->judgement = failed ? reason->s : NULL;
+}
+
+static void fail_as_classified(struct attempt *attempt, struct fail_reason *why)
+{
+    const struct run_options *opts = &attempt->run->opts;
+    why->failure =
+        opts->blame(opts->judge_ctx, attempt->task, attempt->dir, attempt->exit_code, why->failure);
+    attempt_fail_for(attempt, why);
+}
+
+/* Carries out a verdict. Returns false if `end` has a new fact, so that we judge again. */
+static bool carry_out(struct attempt *attempt, struct agent_verdict *verdict, struct agent_end *end,
+                      struct buf *reason)
+{
+    struct err err = {0};
+    switch (verdict->next) {
+    case AGENT_FAIL_STOPPED:
         attempt_fail_stopped(attempt);
-    else if (attempt->stopped == STOP_TIMEOUT)
-        attempt_fail(attempt, FAILURE_TIMEOUT, "took longer than its timeout");
-    else if (attempt->stopped == STOP_IDLE)
-        attempt_fail(attempt, FAILURE_IDLE, "printed nothing for longer than its idle timeout");
-    else if (attempt->stopped == STOP_QUESTION)
-        attempt_fail(attempt, FAILURE_IDLE,
-                     "waited for an answer, and no person is there to give one: %s",
-                     attempt->stall.question);
-    else if (limited)
-        attempt_fail(attempt, FAILURE_LIMIT, "%s", attempt->stall.limit);
-    else if (attempt->stopped == STOP_BUDGET)
-        attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     attempt->run->budgets.run.exceeded ? "the run's budget" : "its budget");
-    else if (process_was_broken(attempt, &failure, &reason))
-        attempt_fail(attempt, failure, "%s", reason.s);
-    else if (!(attempt->ended_early = counts_by_commits(attempt, exit_code)) &&
-             agent_failed(engine, &attempt->report, exit_code, attempt->exit_signal, err_text.s,
-                          &failure, &reason))
-        attempt_fail(attempt, classify_failure(attempt, exit_code, failure), "%s", reason.s);
-    else if (attempt->tamper_error)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
-    else if (is_judged_failed(attempt, &reason))
-        attempt_fail(attempt, classify_failure(attempt, exit_code, FAILURE_TRANSIENT), "%s",
-                     reason.s);
-    else if (attempt->overrun && attempt->run->pf->plan.land_budget != LAND_BUDGET_WARN)
-        attempt_fail(attempt, FAILURE_BUDGET, "used %s", attempt->overrun);
-    else if (request_follow_up(attempt))
-        return;
-    else if (task_of(attempt)->hand_on && findings_keep(attempt, &err))
+        break;
+    case AGENT_CLASSIFY:
+        fail_as_classified(attempt, &verdict->why);
+        break;
+    case AGENT_FAIL:
+        attempt_fail_for(attempt, &verdict->why);
+        break;
+    case AGENT_ASK_JUDGE:
+        ask_judge(attempt, end, reason);
+        return false;
+    case AGENT_DELIVER_MESSAGE:
+        end->has_message = false;
+        return request_follow_up(attempt);
+    case AGENT_KEEP_FINDINGS:
+        end->findings_kept = true;
+        if (findings_keep(attempt, &err) == 0)
+            return false;
         attempt_error(attempt, &err);
-    else if (task_of(attempt)->read_only)
+        break;
+    case AGENT_END_UNLANDED:
         attempt_unlanded(attempt);
-    else
+        break;
+    case AGENT_STAGE_IF_COMMITS:
+        attempt->ended_early = true;
         attempt_stage(attempt);
+        break;
+    case AGENT_STAGE:
+        attempt_stage(attempt);
+        break;
+    }
+    return true;
+}
+
+static void on_agent_end(struct attempt *attempt, int exit_code)
+{
+    autobuf struct buf replaced = BUF_INIT, reason = BUF_INIT;
+    struct agent_verdict verdict;
+    finish_agent(attempt, exit_code);
+    struct agent_end end = describe_agent_end(attempt, &replaced, &reason);
+    if (agent_end_proves_lane(&end))
+        lane_prove(attempt->run, attempt->task);
+    do
+        verdict = agent_judge(&end);
+    while (!carry_out(attempt, &verdict, &end, &reason));
 }
 
 /* Adds up the usage of earlier attempts in the same session. */

@@ -356,25 +356,44 @@ static const char *const hooks[] = {"pre-commit", "commit-msg"};
 
 static int run_hook(struct attempt *attempt, struct err *err);
 
-static void on_hook(struct attempt *attempt, int exit_code)
+static void fail_hook(struct attempt *attempt, const char *name, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
-    enum failure failure;
+    attempt_read_tail(attempt, "hook.err", &tail);
+    attempt_feedback(attempt, "A commit hook refused your work", exit_code, tail.s);
+    attempt_fail(attempt, FAILURE_VERIFY, "%sended with %d: %s", name, exit_code, tail.s);
+}
+
+static void start_next_hook(struct attempt *attempt)
+{
     struct err err = {0};
-    const char *name = hooks[attempt->hook];
-    if (attempt->stopped) {
-        attempt_fail_stopped(attempt);
-    } else if (process_was_broken(attempt, &failure, &tail)) {
-        attempt_fail(attempt, failure, "the %s hook %s", name, tail.s);
-    } else if (exit_code != 0) {
-        attempt_read_tail(attempt, "hook.err", &tail);
-        attempt_feedback(attempt, "A commit hook refused your work", exit_code, tail.s);
-        attempt_fail(attempt, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code,
-                     tail.s);
-    } else if (++attempt->hook == ARRAY_LEN(hooks)) {
+    if (++attempt->hook == ARRAY_LEN(hooks))
         finish_commit(attempt);
-    } else if (run_hook(attempt, &err)) {
+    else if (run_hook(attempt, &err))
         attempt_error(attempt, &err);
+}
+
+static void on_hook(struct attempt *attempt, int exit_code)
+{
+    autobuf struct buf replaced = BUF_INIT;
+    autofree char *name = mem_printf("the %s hook ", hooks[attempt->hook]);
+    struct command_end end = {.name = name, .process = process_describe_end(attempt, &replaced)};
+    struct command_verdict verdict = command_judge(&end);
+    switch (verdict.next) {
+    case COMMAND_STOPPED:
+        attempt_fail_stopped(attempt);
+        break;
+    case COMMAND_BROKEN:
+        attempt_fail_for(attempt, &verdict.why);
+        break;
+    case COMMAND_TIMED_OUT: /* it has no timeout */
+    case COMMAND_CANNOT_START:
+    case COMMAND_FAILED:
+        fail_hook(attempt, name, exit_code);
+        break;
+    case COMMAND_SUCCEEDED:
+        start_next_hook(attempt);
+        break;
     }
 }
 

@@ -177,9 +177,8 @@ int process_start(struct attempt *attempt, char *const *argv, char *const *env, 
 
 bool process_lost_race(struct attempt *attempt, int exit_code)
 {
-    enum { RACES_MAX = 10 };
     autobuf struct buf words = BUF_INIT;
-    if (exit_code == 0 || attempt->stopped || attempt->races >= RACES_MAX)
+    if (!git_may_have_raced(exit_code, attempt->stopped, attempt->races))
         return false;
     attempt_read_tail(attempt, "prepare.log", &words);
     attempt->races++;
@@ -263,42 +262,22 @@ static void on_guard_end(void *ctx, int status)
     attempt->next(attempt, attempt->exit_code);
 }
 
-bool process_was_broken(const struct attempt *attempt, enum failure *ret_failure,
-                        struct buf *ret_reason)
+struct process_end process_describe_end(const struct attempt *attempt, struct buf *words)
 {
-    struct task_limits limits = output_limits_of(attempt);
-    if (attempt->dir_error)
-        buf_addstr(ret_reason, attempt->dir_error);
-    if (attempt->dir_error ||
-        (attempt->ws.hold && workspace_is_replaced(&attempt->ws, ret_reason))) {
-        *ret_failure = FAILURE_SCOPE;
-        return true;
-    }
-    if (attempt->printed_too_much) {
-        *ret_failure = FAILURE_INTERNAL;
-        buf_addstr(ret_reason, "printed more than limits.output (");
-        text_format_bytes(ret_reason, limits.output);
-        buf_addch(ret_reason, ')');
-    } else if (attempt->guard_lost) {
-        *ret_failure = FAILURE_TRANSIENT;
-        if (attempt->exit_signal)
-            buf_addf(ret_reason, "signal %d killed its guard", attempt->exit_signal);
-        else
-            buf_addstr(ret_reason, "its guard ended without a result");
-    } else if (attempt->unkillable) {
-        *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "left a process that cannot be killed: %s", attempt->unkillable);
-    } else if (*attempt->exceeded_limit) {
-        *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "used more than limits.%s (", attempt->exceeded_limit);
-        if (strcmp(attempt->exceeded_limit, "memory") == 0)
-            text_format_bytes(ret_reason, limits.memory);
-        else
-            text_format_count(ret_reason, limits.processes);
-        buf_addch(ret_reason, ')');
-    }
-    return attempt->printed_too_much || attempt->guard_lost || attempt->unkillable ||
-           *attempt->exceeded_limit;
+    bool replaced = attempt->ws.hold && workspace_is_replaced(&attempt->ws, words);
+    return (struct process_end){
+        .stopped = attempt->stopped,
+        .exit_code = attempt->exit_code,
+        .exit_signal = attempt->exit_signal,
+        .replaced = attempt->dir_error ? attempt->dir_error
+                    : replaced         ? words->s
+                                       : NULL,
+        .printed_too_much = attempt->printed_too_much,
+        .guard_lost = attempt->guard_lost,
+        .unkillable = attempt->unkillable,
+        .exceeded_limit = *attempt->exceeded_limit ? attempt->exceeded_limit : NULL,
+        .limits = output_limits_of(attempt),
+    };
 }
 
 /* Adds a mark to the environment that no other guard of this run has. */

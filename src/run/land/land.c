@@ -152,9 +152,6 @@ static void fail_verification(struct attempt *attempt, int exit_code)
                  get_last_line(&output));
 }
 
-/* Exit codes of a shell for a program that is missing or cannot be executed. */
-enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
-
 /* No agent can repair this. We keep the work, and it lands when the user resumes the run. */
 static void fail_unstartable_verification(struct attempt *attempt, int exit_code)
 {
@@ -235,24 +232,33 @@ static void verify_next(struct attempt *attempt)
 
 static void on_verified(struct attempt *attempt, int exit_code)
 {
-    autobuf struct buf reason = BUF_INIT;
-    enum failure failure;
-    bool in_time = plan_command_ended(attempt);
+    autobuf struct buf replaced = BUF_INIT;
     clean_tree_remove(attempt);
-    if (attempt->stopped)
+    struct command_end end = {.name = "verification: ",
+                              .process = process_describe_end(attempt, &replaced),
+                              .overdue = !plan_command_ended(attempt),
+                              .tampered = attempt->tamper_error};
+    struct command_verdict verdict = command_judge(&end);
+    switch (verdict.next) {
+    case COMMAND_STOPPED:
         attempt_fail_stopped(attempt);
-    else if (!in_time)
+        break;
+    case COMMAND_TIMED_OUT:
         fail_timed_out_verification(attempt);
-    else if (process_was_broken(attempt, &failure, &reason))
-        attempt_fail(attempt, failure, "verification: %s", reason.s);
-    else if (attempt->tamper_error)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
-    else if (!attempt->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
+        break;
+    case COMMAND_BROKEN:
+        attempt_fail_for(attempt, &verdict.why);
+        break;
+    case COMMAND_CANNOT_START:
         fail_unstartable_verification(attempt, exit_code);
-    else if (exit_code != 0)
+        break;
+    case COMMAND_FAILED:
         fail_verification(attempt, exit_code);
-    else
+        break;
+    case COMMAND_SUCCEEDED:
         verify_next(attempt);
+        break;
+    }
 }
 
 static void check_out_candidate(struct attempt *attempt);

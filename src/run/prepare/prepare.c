@@ -59,19 +59,30 @@ static void start_work(struct attempt *attempt)
 
 static void on_setup(struct attempt *attempt, int exit_code)
 {
-    autobuf struct buf reason = BUF_INIT;
-    enum failure failure;
-    (void)plan_command_ended(attempt); /* describe_failure() checks the timeout */
-    if (attempt->stopped)
+    autobuf struct buf replaced = BUF_INIT, reason = BUF_INIT;
+    struct command_end end = {.name = "workspace.setup: ",
+                              .process = process_describe_end(attempt, &replaced),
+                              .overdue = !plan_command_ended(attempt),
+                              .broken_first = true,
+                              .tampered = attempt->tamper_error};
+    struct command_verdict verdict = command_judge(&end);
+    switch (verdict.next) {
+    case COMMAND_STOPPED:
         attempt_fail_stopped(attempt);
-    else if (process_was_broken(attempt, &failure, &reason))
-        attempt_fail(attempt, failure, "workspace.setup: %s", reason.s);
-    else if (attempt->tamper_error)
-        attempt_fail(attempt, FAILURE_SCOPE, "%s", attempt->tamper_error);
-    else if (describe_failure(attempt, "setup", exit_code, &reason))
+        break;
+    case COMMAND_BROKEN:
+        attempt_fail_for(attempt, &verdict.why);
+        break;
+    case COMMAND_TIMED_OUT:
+    case COMMAND_CANNOT_START:
+    case COMMAND_FAILED:
+        (void)describe_failure(attempt, "setup", exit_code, &reason);
         attempt_fail(attempt, FAILURE_SETUP, "%s", reason.s);
-    else
+        break;
+    case COMMAND_SUCCEEDED:
         start_work(attempt);
+        break;
+    }
 }
 
 static void run_setup(struct attempt *attempt)
