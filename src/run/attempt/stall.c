@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
-#include "plan/engine/timeouts.h"
+#include "plan/engine/attempt/timeouts.h"
 #include "run/attempt/progress.h"
 #include "run/run_private.h"
 #include "sys/clock.h"

@@ -1,6 +1,6 @@
 /* When an agent is stopped because it takes too long, and what becomes of its question. */
 #include "base/mem.h"
-#include "plan/engine/timeouts.h"
+#include "plan/engine/attempt/timeouts.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* What follows when an agent, a command or a git has ended. */
 #include "base/mem.h"
-#include "plan/engine/verdict.h"
+#include "plan/engine/attempt/verdict.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,11 +2,11 @@
  * Judges the end of a process that an attempt started, and decides what follows. The judges are
  * rows of tables, and the first that applies decides. All strings belong to the caller.
  */
-#ifndef PLAN_ENGINE_VERDICT_H
-#define PLAN_ENGINE_VERDICT_H
+#ifndef PLAN_ENGINE_ATTEMPT_VERDICT_H
+#define PLAN_ENGINE_ATTEMPT_VERDICT_H
 
 #include "base/buf.h"
-#include "plan/engine/stop_reason.h"
+#include "plan/engine/attempt/stop_reason.h"
 #include "plan/plan.h"
 
 #include <stdbool.h>

@@ -2,10 +2,10 @@
  * Decides when we stop an agent that takes too long: it exceeds its timeout, waits for its model or
  * for a person, or is silent. All times are monotonic ms, all durations ms.
  */
-#ifndef PLAN_ENGINE_TIMEOUTS_H
-#define PLAN_ENGINE_TIMEOUTS_H
+#ifndef PLAN_ENGINE_ATTEMPT_TIMEOUTS_H
+#define PLAN_ENGINE_ATTEMPT_TIMEOUTS_H
 
-#include "plan/engine/stop_reason.h"
+#include "plan/engine/attempt/stop_reason.h"
 
 #include <stdbool.h>
 #include <stdint.h>

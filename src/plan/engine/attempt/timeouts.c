@@ -1,4 +1,4 @@
-#include "plan/engine/timeouts.h"
+#include "plan/engine/attempt/timeouts.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "plan/engine/verdict.h"
+#include "plan/engine/attempt/verdict.h"
 
 #include "base/mem.h"
 #include "base/text/text.h"

@@ -1,8 +1,8 @@
 /*
  * Reasons for which we end the process of an attempt.
  */
-#ifndef PLAN_ENGINE_STOP_REASON_H
-#define PLAN_ENGINE_STOP_REASON_H
+#ifndef PLAN_ENGINE_ATTEMPT_STOP_REASON_H
+#define PLAN_ENGINE_ATTEMPT_STOP_REASON_H
 
 enum stop_reason {
     STOP_NONE,
