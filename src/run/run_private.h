@@ -8,14 +8,14 @@
 #include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
+#include "plan/engine/attempt/failure_outcome.h"
+#include "plan/engine/attempt/repair.h"
+#include "plan/engine/attempt/retry.h"
 #include "plan/engine/attempt/verdict.h"
 #include "plan/engine/budget.h"
-#include "plan/engine/failure_outcome.h"
 #include "plan/engine/landing.h"
 #include "plan/engine/lanes.h"
 #include "plan/engine/publication.h"
-#include "plan/engine/repair.h"
-#include "plan/engine/retry.h"
 #include "plan/engine/run_phase.h"
 #include "plan/schedule/sched.h"
 #include "project/config_file.h"
@@ -153,11 +153,11 @@ struct attempt {
     bool printed_too_much; /* its commands exceeded the output limit */
     bool is_whole;         /* git has stored its whole change: salvaging it needs no size limit */
     bool verification_broken; /* its verification could not start: another attempt would not help */
-    bool ended_early;      /* the agent stopped without a result: only its own commits count */
-    char *overrun;         /* by how much it exceeded a budget, or NULL */
-    struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
-    char *dir_error;       /* error text if an agent replaced that folder, or NULL */
-    char *tamper_error;    /* error text if it changed something outside its workspace, or NULL */
+    bool ended_early;         /* the agent stopped without a result: only its own commits count */
+    char *overrun;            /* by how much it exceeded a budget, or NULL */
+    struct file_id dir_id;    /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
+    char *dir_error;          /* error text if an agent replaced that folder, or NULL */
+    char *tamper_error; /* error text if it changed something outside its workspace, or NULL */
 };
 
 /* Work that an observer may still have open when the run has ended. The observer calls run_wake()
@@ -286,8 +286,8 @@ struct run {
     struct landing landing;
     struct publication publication;
     struct publisher publisher;
-    struct strv git_news;       /* git settings to report: git_frozen_news() */
-    struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
+    struct strv git_news;        /* git settings to report: git_frozen_news() */
+    struct strv spent_branches;  /* branches of landed tasks to delete, each with its commit */
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
     size_t attempts;
     struct watch *signals[RUN_SIGNALS];
@@ -357,7 +357,7 @@ bool run_is_unfinished(const struct run *run);
 /* Like run_result(), but counts all tasks, even those that this process was not asked to run. */
 struct run_result run_whole_result(const struct run *run);
 
-/* run/state/retry.c: a task's retries, and plan/engine/retry.h with a random number. */
+/* run/state/retry.c: a task's retries, and plan/engine/attempt/retry.h with a random number. */
 struct retries retries_of(const struct run *run, uint32_t task);
 uint32_t retry_random(void);
 

@@ -5,7 +5,7 @@
 #include "cli/frame/commands.h"
 #include "cli/frame/output.h"
 #include "doc/doc.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/retry.h"
 #include "plan/failure.h"
 
 #include <string.h>

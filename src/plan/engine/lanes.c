@@ -1,7 +1,7 @@
 #include "plan/engine/lanes.h"
 
 #include "base/mem.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/retry.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef PLAN_ENGINE_TASK_EVIDENCE_H
 #define PLAN_ENGINE_TASK_EVIDENCE_H
 
-#include "plan/engine/repair.h"
+#include "plan/engine/attempt/repair.h"
 #include "plan/failure.h"
 #include "plan/schedule/event.h"
 

@@ -1,7 +1,7 @@
 /* How a task continues after a failed attempt. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "plan/engine/failure_outcome.h"
+#include "plan/engine/attempt/failure_outcome.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "plan/engine/lanes.h"
 
 #include "base/mem.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/retry.h"
 #include "plan_build.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* How often a task is retried, and how long it waits before that. */
 #include "base/mem.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/retry.h"
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/retry.h"
 
 enum { DELAY_MAX = 5 * 60 * 1000 };
 enum { REVERT_RETRIES = 1 }; /* for work that would undo that of others */

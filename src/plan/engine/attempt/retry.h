@@ -2,8 +2,8 @@
  * Retries of a task: how often each class of failure is retried, and how long the task waits before
  * that.
  */
-#ifndef PLAN_ENGINE_RETRY_H
-#define PLAN_ENGINE_RETRY_H
+#ifndef PLAN_ENGINE_ATTEMPT_RETRY_H
+#define PLAN_ENGINE_ATTEMPT_RETRY_H
 
 #include "plan/plan.h"
 

@@ -1,4 +1,4 @@
-#include "plan/engine/repair.h"
+#include "plan/engine/attempt/repair.h"
 
 #include <stddef.h>
 

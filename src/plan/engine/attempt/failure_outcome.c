@@ -1,4 +1,4 @@
-#include "plan/engine/failure_outcome.h"
+#include "plan/engine/attempt/failure_outcome.h"
 
 static bool can_resume(const struct session_facts *s)
 {

@@ -3,11 +3,11 @@
  * before the work is saved, because a task that waits for a limit may keep its workspace as it is.
  * failure_outcome() comes after that.
  */
-#ifndef PLAN_ENGINE_FAILURE_OUTCOME_H
-#define PLAN_ENGINE_FAILURE_OUTCOME_H
+#ifndef PLAN_ENGINE_ATTEMPT_FAILURE_OUTCOME_H
+#define PLAN_ENGINE_ATTEMPT_FAILURE_OUTCOME_H
 
-#include "plan/engine/repair.h"
-#include "plan/engine/retry.h"
+#include "plan/engine/attempt/repair.h"
+#include "plan/engine/attempt/retry.h"
 
 enum outcome_kind {
     OUTCOME_FAIL,           /* the task has failed */
