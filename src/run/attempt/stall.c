@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "plan/engine/attempt/timeouts.h"
 #include "run/attempt/progress.h"
+#include "run/limits/lane.h"
 #include "run/run_private.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
@@ -31,14 +32,20 @@ static const char *find_question(const struct agent_report *r)
     return r->question.len ? r->question.s : tool ? tool->action : NULL;
 }
 
+/* The words of the agent without secrets and control characters. */
+static char *make_safe(const struct attempt *attempt, const char *words)
+{
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&attempt->run->secrets, words, strlen(words), &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    return buf_steal(&safe);
+}
+
 static void record_question(struct attempt *attempt, const char *question)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    secrets_mask(&attempt->run->secrets, question, strlen(question), &masked);
-    text_harmless(&safe, masked.s, masked.len);
-    attempt->stall.question = buf_steal(&safe);
+    attempt->stall.question = make_safe(attempt, question);
     node_put_string(&a, data, "question", attempt->stall.question);
     record(attempt->run, EV_TASK_WAITING, attempt->task, data);
     arena_done(&a);
@@ -71,14 +78,19 @@ static void update_question(struct attempt *attempt, enum question_step step, in
     }
 }
 
-/* Sets the reset in the report, for park_decide(). */
+/* Sets the reset in the report, for park_decide(). The lane closes at once: no other task must
+ * start in it while this agent ends. */
 static void stop_for_limit(struct attempt *attempt, int64_t now)
 {
     struct agent_report *r = &attempt->report;
+    struct run *run = attempt->run;
+    struct retries retries = retries_of(run, attempt->task);
     if (attempt->stopped)
         return;
-    attempt->stall.limit = mem_str(r->action.s);
+    attempt->stall.limit = make_safe(attempt, r->action.s);
     r->reset = r->again ? clock_wall() + r->again - now : r->reset;
+    if (retry_parks(&retries))
+        (void)lane_close(run, attempt->task, r->reset, attempt->stall.limit);
     attempt_stop(attempt, STOP_LIMIT, GUARD_STOP);
 }
 
