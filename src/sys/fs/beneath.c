@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "sys/own_fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -209,4 +210,49 @@ bool file_id_is_at(const struct file_id *id, int folder, const char *name)
     struct stat st;
     return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_dev == id->dev &&
            st.st_ino == id->ino;
+}
+
+bool beneath_is_empty(int folder)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    size_t n = 0;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    bool empty = dir && n == 0;
+    if (dir)
+        (void)closedir(dir);
+    return empty;
+}
+
+int beneath_rename(int folder, const char *name, int to, const char *as)
+{
+    struct stat st;
+#if defined(__linux__) && defined(RENAME_NOREPLACE)
+    if (renameat2(folder, name, to, as, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+#endif
+    if (fstatat(to, as, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return renameat(folder, name, to, as);
+}
+
+int64_t file_birth(int folder, const char *name)
+{
+#if defined(__linux__) && defined(STATX_BTIME)
+    struct statx st;
+    const int how = AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH);
+    if (statx(folder, name, how, STATX_BTIME, &st) == 0 && (st.stx_mask & STATX_BTIME))
+        return (int64_t)st.stx_btime.tv_sec * 1000000000 + st.stx_btime.tv_nsec;
+#else
+    (void)folder;
+    (void)name;
+#endif
+    return 0;
 }

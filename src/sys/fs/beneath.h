@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Opens `path` below an open folder; "" is the folder itself. Refuses symlinks, also as the last
@@ -24,6 +25,13 @@ int beneath_enter(int folder, const char *name);
 
 /* Opens the parent folder of a path below an open one. *ret_name is the last part of the path. */
 int beneath_parent(int folder, const char *path, const char **ret_name);
+
+/* True if there is nothing in an open folder. */
+bool beneath_is_empty(int folder);
+
+/* Renames an entry of an open folder, perhaps into another one. Replaces nothing. Returns -1 with
+ * errno. */
+int beneath_rename(int folder, const char *name, int to, const char *as);
 
 /* A path to an open folder for this process, independent of the folder's name; empty if the system
  * has none. */
@@ -56,5 +64,9 @@ int file_id_of(int fd, struct file_id *ret);
 /* True if that file or folder has the name in an open folder (AT_FDCWD: our own). Follows no
  * symlink. */
 bool file_id_is_at(const struct file_id *id, int folder, const char *name);
+
+/* When the entry was made, in ns; 0: unknown. No program can change it. An empty name is the open
+ * folder itself. */
+int64_t file_birth(int folder, const char *name);
 
 #endif

@@ -6,7 +6,9 @@
 #include "sys/own_fd.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +106,25 @@ bool btrfs_drop_at(int at, const char *path)
     return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && destroy_subvolume(at, path);
 }
 
+/* Nobody can exchange the subvolume between a look at its name and the deletion. */
+bool btrfs_drop_open(int fd, int at, const char *name)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0 || st.st_ino != TOP_INODE || !is_btrfs(fd))
+        return false;
+#ifdef BTRFS_IOC_SNAP_DESTROY_V2
+    struct btrfs_ioctl_ino_lookup_args own = {.objectid = TOP_INODE};
+    struct btrfs_ioctl_vol_args_v2 args = {.flags = BTRFS_SUBVOL_SPEC_BY_ID};
+    if (ioctl(fd, BTRFS_IOC_INO_LOOKUP, &own) == 0) {
+        args.subvolid = own.treeid;
+        int rc = ioctl(fd, BTRFS_IOC_SNAP_DESTROY_V2, &args);
+        if (rc == 0 || (errno != ENOTTY && errno != EOPNOTSUPP))
+            return rc == 0;
+    }
+#endif
+    return btrfs_drop_at(at, name);
+}
+
 bool btrfs_fits(const char *dir)
 {
     autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -163,6 +184,14 @@ bool btrfs_drop_at(int at, const char *path)
     return false;
 }
 
+bool btrfs_drop_open(int fd, int at, const char *name)
+{
+    (void)fd;
+    (void)at;
+    (void)name;
+    return false;
+}
+
 bool btrfs_fits(const char *dir)
 {
     (void)dir;
@@ -183,17 +212,21 @@ bool btrfs_drop(const char *path)
     return btrfs_drop_at(AT_FDCWD, path);
 }
 
-/* The names contain our pid. If they exist, a killed process with the same pid left them. */
+/* Nobody can guess the names, so nobody else has them. A killed process leaves two empty folders.
+ */
 static int try_snapshot(const char *dir, bool *ret_drop, struct err *err)
 {
-    autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", dir, (int)getpid());
-    autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", dir, (int)getpid());
+    uint64_t random = 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        return err_sys(err, "choose a name in '%s'", dir);
+    autofree char *one = mem_printf("%s/.anabranch-try-%016" PRIx64 ".gone", dir, random);
+    autofree char *two = mem_printf("%s/.anabranch-tried-%016" PRIx64 ".gone", dir, random);
     struct err none = {0};
-    if (dirs_remove(one, err) || dirs_remove(two, err))
+    if (btrfs_make(one, err))
         return -1;
-    int rc = btrfs_make(one, err) || btrfs_snapshot(one, two, err) ? -1 : 0;
+    int rc = btrfs_snapshot(one, two, err);
     *ret_drop = rc == 0 && btrfs_drop(two);
-    int left = dirs_remove(two, rc ? &none : err) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
+    int left = (rc == 0 && dirs_remove(two, err)) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
     return rc || left ? -1 : 0;
 }
 

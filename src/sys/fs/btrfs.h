@@ -37,6 +37,10 @@ bool btrfs_drop(const char *path);
 /* The same for an entry of an open folder (AT_FDCWD: a path). */
 bool btrfs_drop_at(int at, const char *path);
 
+/* The same for an open subvolume, whatever its name is now. `at` and `name` are its present place:
+ * older kernels delete it by name. */
+bool btrfs_drop_open(int fd, int at, const char *name);
+
 /* Checks that snapshots of subvolumes in `from` can be made in `to`. We make one in `from` and
  * remove it again. *ret_drop is true if btrfs_drop() works. */
 int btrfs_try(const char *from, const char *to, bool *ret_drop, struct err *err);

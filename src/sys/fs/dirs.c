@@ -100,6 +100,23 @@ int dirs_remove(const char *path, struct err *err)
     return remove_tree(folder, name, path, err);
 }
 
+int dirs_remove_file(const char *path, struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct stat st;
+    struct err why = {0};
+    if (beneath_folder_of(path, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "remove '%s': %s", path, why.msg);
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    int errnum = errno;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode))
+        return err_set(err, ERR_ENV, "'%s' is a folder, so it stays", path);
+    errno = errnum;
+    return err_sys(err, "remove '%s'", path);
+}
+
 int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
 {
     DIR *dir = opendir(path);

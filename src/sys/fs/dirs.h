@@ -20,6 +20,10 @@ int dirs_check(const char *path, struct err *err);
  * way to it is ERR_ENV. */
 int dirs_remove(const char *path, struct err *err);
 
+/* Removes a file or symlink, in a place where agents write. A folder of that name may be anybody's:
+ * it stays, and we fail with ERR_ENV. A missing file is no failure. */
+int dirs_remove_file(const char *path, struct err *err);
+
 /* Removes the entries of a folder whose names have this beginning and ending, with their contents.
  * A missing folder has no entries. */
 int dirs_remove_entries(const char *path, const char *beginning, const char *ending,

@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "base/text/shell_quote.h"
 #include "base/vec.h"
+#include "sys/fs/beneath.h"
 #include "sys/fs/btrfs.h"
 #include "sys/own_fd.h"
 
@@ -274,6 +275,54 @@ int remove_tree(int at, const char *name, const char *shown, struct err *err)
 {
     own_cleanup(removal_done) struct removal r = {.shown = shown};
     remove_entry(&r, at, name, true);
+    while (r.levels.n)
+        remove_next(&r, at);
+    return report_failure(&r, err);
+}
+
+/* Opens the folder `id`; *ret_fd is -1 if there is nothing of that name. We look at the open folder
+ * before we change its mode. */
+static int open_known(int at, const char *name, const struct file_id *id, const char *shown,
+                      int *ret_fd, struct err *err)
+{
+    const int how = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
+    struct file_id found = {0};
+    autoclose int folder = beneath_at(at, name);
+    *ret_fd = -1;
+    if (folder < 0 && errno == ENOENT)
+        return 0;
+    if ((folder < 0 && (errno == ENOTDIR || errno == ELOOP)) ||
+        (folder >= 0 && file_id_of(folder, &found) == 0 &&
+         (found.dev != id->dev || found.ino != id->ino)))
+        return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", shown);
+    if (folder < 0 || !found.ino)
+        return err_sys(err, "remove '%s'", shown);
+    int fd = openat(folder, ".", how);
+    char itself[BENEATH_NAME];
+    beneath_name(folder, itself);
+    if (fd < 0 && errno == EACCES && chmod(itself, 0700) == 0)
+        fd = openat(folder, ".", how);
+    if (fd < 0)
+        return err_sys(err, "remove '%s'", shown);
+    *ret_fd = fd;
+    return 0;
+}
+
+int remove_known_tree(int at, const char *name, const struct file_id *id, const char *shown,
+                      struct err *err)
+{
+    own_cleanup(removal_done) struct removal r = {.shown = shown};
+    int fd;
+    if (open_known(at, name, id, shown, &fd, err))
+        return -1;
+    if (fd < 0)
+        return 0;
+    if (btrfs_drop_open(fd, at, name)) {
+        (void)close(fd);
+        return 0;
+    }
+    if (!enter_folder(&r, name, fd))
+        record_failure(&r, at, name, errno);
     while (r.levels.n)
         remove_next(&r, at);
     return report_failure(&r, err);
