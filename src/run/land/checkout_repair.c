@@ -3,9 +3,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +22,7 @@ struct change {
 
 struct index_repair {
     struct git_place at; /* the user's checkout */
+    int root;            /* its folder, open */
     const char *from, *to;
     bool git_died;      /* a git of ours did not end well in it */
     struct buf listing; /* holds the strings of `changes` */
@@ -27,6 +31,7 @@ struct index_repair {
 
 static void index_repair_done(struct index_repair *a)
 {
+    own_close(&a->root);
     buf_done(&a->listing);
     vec_done(&a->changes);
 }
@@ -109,28 +114,45 @@ static void add_paths(struct map *set, const struct buf *paths)
         (void)map_put(set, p, strlen(p), (void *)p);
 }
 
+/* Somebody may have put a symlink in the place of a folder: we follow none, and do not know then.
+ */
 static bool is_gone(const struct index_repair *a, const char *path)
 {
-    autofree char *full = mem_printf("%s/%s", a->at.work_tree, path);
+    const char *name;
+    autoclose int folder = beneath_parent(a->root, path, &name);
     struct stat st;
-    return lstat(full, &st) < 0 && errno == ENOENT;
+    return (folder < 0 || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) && errno == ENOENT;
 }
 
 /* True if a file is only the beginning of what git was writing there: git deletes a file before
  * it writes the new one. */
-static bool is_partial_file(const struct index_repair *a, const struct change *c)
+static bool is_partial_file(const struct index_repair *a, const struct change *c, int folder,
+                            const char *name)
 {
-    autofree char *full = mem_printf("%s/%s", a->at.work_tree, c->path);
     autobuf struct buf there = BUF_INIT, whole = BUF_INIT;
     autostrv struct strv args = {0};
+    autoclose int fd = -1;
     struct err none = {0};
-    struct stat st;
     int status;
     strv_pushl(&args, "cat-file", "blob", c->id, NULL);
-    return strncmp(c->mode, "100", 3) == 0 && lstat(full, &st) == 0 && S_ISREG(st.st_mode) &&
-           file_read(full, FILE_MAX, &there, &none) == 0 &&
+    return strncmp(c->mode, "100", 3) == 0 &&
+           file_open(folder, name, O_RDONLY | O_NOFOLLOW, &fd, &none) == 0 &&
+           file_read_open(fd, c->path, FILE_MAX, &there, &none) == 0 &&
            git_try(&a->at, &args, &whole, NULL, &status, &none) == 0 && status == 0 &&
            there.len < whole.len && memcmp(there.s, whole.s, there.len) == 0;
+}
+
+static int remove_if_partial(const struct index_repair *a, const struct change *c, bool *ret_some,
+                             struct err *err)
+{
+    const char *name;
+    autoclose int folder = beneath_parent(a->root, c->path, &name);
+    if (folder < 0 || !is_partial_file(a, c, folder, name))
+        return 0;
+    if (unlinkat(folder, name, 0) < 0)
+        return err_sys(err, "remove '%s/%s'", a->at.work_tree, c->path);
+    *ret_some = true;
+    return 0;
 }
 
 /* Removes partial files that a full disk or a kill left. Their whole content is in the commit,
@@ -140,12 +162,8 @@ static int remove_partial_files(const struct index_repair *a, const struct map *
 {
     for (size_t i = 0; a->git_died && i < a->changes.n; i++) {
         const struct change *c = &a->changes.v[i];
-        if (map_get(staged, c->path, strlen(c->path)) || !is_partial_file(a, c))
-            continue;
-        autofree char *full = mem_printf("%s/%s", a->at.work_tree, c->path);
-        if (unlink(full) < 0)
-            return err_sys(err, "remove '%s'", full);
-        *ret_some = true;
+        if (!map_get(staged, c->path, strlen(c->path)) && remove_if_partial(a, c, ret_some, err))
+            return -1;
     }
     return 0;
 }
@@ -209,8 +227,12 @@ int checkout_repair(const struct git_repo *repo, const char *index, const char *
                                                             .from = from,
                                                             .to = to,
                                                             .git_died = git_died,
+                                                            .root = -1,
                                                             .listing = BUF_INIT};
     *ret_some = false;
+    a.root = open(repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (a.root < 0)
+        return err_sys(err, "open '%s'", repo->root);
     if (list_changes(&a, err))
         return -1;
     int rc = a.changes.n ? repair_paths(&a, scratch, ret_some, err) : 0;
