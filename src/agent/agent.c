@@ -3,6 +3,7 @@
 #include "agent/engine/engine.h"
 #include "agent/output_tail.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "plan/cause.h"
 #include "plan/words.h"
 #include "sys/fs/dirs.h"
@@ -169,12 +170,22 @@ bool agent_is_untested(enum engine engine)
     return def && def->untested;
 }
 
+/* The agent may have put folders of the user's there, which stay. */
+static int remove_temp_file(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    const char *suffix = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    (void)err;
+    if (str_ends(name, suffix))
+        (void)dirs_remove_file(path, NULL); /* a failure does no harm: it only uses disk space */
+    return 0;
+}
+
 void agent_tidy(enum engine engine, const char *tmp)
 {
     const struct engine_def *def = find_engine(engine);
     if (def && def->temp_suffix)
-        (void)dirs_remove_entries(tmp, "", def->temp_suffix,
-                                  NULL); /* a failure does no harm: the files only use disk space */
+        (void)dirs_each(tmp, remove_temp_file, (void *)def->temp_suffix, NULL);
 }
 
 void agent_report_done(struct agent_report *report)

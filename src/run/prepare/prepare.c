@@ -426,7 +426,7 @@ static int remove_include_lists(struct attempt *attempt, struct err *err)
 {
     char **const lists[] = {&attempt->excludes, &attempt->included_list};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        if (*lists[i] && dirs_remove(*lists[i], err))
+        if (*lists[i] && dirs_remove_file(*lists[i], err))
             return -1;
         free(*lists[i]);
         *lists[i] = NULL;

@@ -19,8 +19,8 @@ static int clear_own_locks(const struct attempt *attempt, struct err *err)
 {
     autofree char *index = attempt_file(attempt, "index.lock");
     autofree char *salvage = attempt_file(attempt, "salvage.index.lock");
-    return dirs_remove_endings(attempt->ws.admin, ".lock", err) || dirs_remove(index, err) ||
-                   dirs_remove(salvage, err)
+    return dirs_remove_endings(attempt->ws.admin, ".lock", err) || dirs_remove_file(index, err) ||
+                   dirs_remove_file(salvage, err)
                ? -1
                : 0;
 }
