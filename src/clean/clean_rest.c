@@ -11,6 +11,7 @@
 #include "run/land/gc_hold.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/known_folder.h"
 #include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/base_tree.h"
@@ -219,7 +220,7 @@ static void remove_dead_layers(const struct cleaner *c, size_t work)
         autofree char *own =
             mem_printf("%s/%s", c->leftovers.workspace_roots.v[work], c->leftovers.runs.v[i]->id);
         struct err none = {0};
-        if (!c->leftovers.runs.v[i]->alive && layers_tidy(own, &none) == 0)
+        if (!c->leftovers.runs.v[i]->alive && layers_tidy(own, c->opts->repo->common, &none) == 0)
             (void)rmdir(own);
     }
 }
@@ -400,11 +401,14 @@ int clean_temporary(struct cleaner *c, struct err *err)
     if (dir)
         (void)closedir(dir);
     for (size_t i = 0; rc == 0 && i < c->leftovers.retired.n; i++) {
+        const char *retired = known_folder_path(c->leftovers.retired.v[i]);
         strv_push(&c->delete_later, c->leftovers.retired.v[i]);
-        clean_measure(c, c->leftovers.retired.v[i]);
-        clean_tell(c, CLEAN_REMOVED, "folder", c->leftovers.retired.v[i], NULL,
-                   "a workspace that was being removed");
+        clean_measure(c, retired);
+        clean_tell(c, CLEAN_REMOVED, "folder", retired, NULL, "a workspace that was being removed");
     }
+    for (size_t i = 0; rc == 0 && i < c->leftovers.foreign.n; i++)
+        clean_tell(c, CLEAN_KEPT, "folder", c->leftovers.foreign.v[i], NULL,
+                   "it is not a folder that we made; if nobody needs it, delete it");
     return rc;
 }
 
@@ -455,16 +459,15 @@ static bool remove_remaining(const struct strv *paths, size_t from, size_t end, 
 {
     bool removed = true;
     for (size_t i = from; i < end; i++)
-        removed = dirs_remove(paths->v[i], removed ? err : NULL) == 0 && removed;
+        removed = known_folder_remove(paths->v[i], removed ? err : NULL) == 0 && removed;
     return removed;
 }
 
 static bool any_exists(const struct strv *paths, size_t from, size_t end)
 {
-    struct stat st;
     bool exists = false;
     for (size_t i = from; i < end; i++)
-        exists = exists || lstat(paths->v[i], &st) == 0;
+        exists = exists || known_folder_is_there(paths->v[i]);
     return exists;
 }
 
@@ -495,7 +498,7 @@ void clean_delete(struct cleaner *c)
     struct err err = {0};
     pid_t pid = 0;
     for (size_t i = 0; !c->opts->dry_run && i < c->delete_now.n; i++)
-        (void)dirs_remove(c->delete_now.v[i], NULL); /* report_deleted() checks */
+        (void)known_folder_remove(c->delete_now.v[i], NULL); /* report_deleted() checks */
     if (!c->opts->dry_run)
         remove_empty_folders(c);
     if (!c->opts->dry_run && c->delete_later.n && delete_large_later(c, &pid, &err))

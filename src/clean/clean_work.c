@@ -221,7 +221,7 @@ static bool keep_replaced(struct cleaner *c, const struct leftover_task *t)
 {
     own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
     autobuf struct buf replaced_by = BUF_INIT;
-    bool other = t->has_tree && t->has_admin && workspace_is_replaced(&ws, &replaced_by);
+    bool other = t->has_tree && workspace_is_replaced(&ws, &replaced_by);
     if (other)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "%s", replaced_by.s);
     return other;

@@ -1,13 +1,16 @@
 #include "clean/leftovers.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "run/resume/evidence.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/fs/known_folder.h"
 #include "sys/guard/proc_table.h"
 #include "sys/own_fd.h"
+#include "workspace/folder_record.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace.h"
 
@@ -163,23 +166,39 @@ static int add_admin(void *ctx, const char *worktrees, const char *name, struct 
     return 0;
 }
 
-/* A folder "<root>/<run>/<task>", or its name once it is retired, or the pool. */
+/* Something beside the workspaces of a dead run: a tree that was being removed or was in the pool,
+ * or what somebody else has put there. */
+static void add_other(struct leftovers *r, const char *path)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct file_id id;
+    if (!is_folder(path) || beneath_folder_of(path, &folder, &name, NULL))
+        return;
+    enum folder_owner owner = folder_record_owner(r->repo->common, path, folder, &id);
+    bool gone = str_ends(name, FOLDER_GONE);
+    autofree char *known = owner == FOLDER_OURS ? known_folder(path, &id) : NULL;
+    if (gone && known)
+        vec_push(&r->retired, arena_str(&r->arena, known));
+    else if (owner == FOLDER_FOREIGN || (gone && !known))
+        vec_push(&r->foreign, arena_str(&r->arena, path));
+}
+
+/* A folder "<root>/<run>/<task>", or one beside it. */
 static int add_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct leftovers *r = ctx;
     autofree char *layers_owner = layers_whose(name);
-    if (layers_owner)
-        name = arena_str(&r->arena, layers_owner);
-    const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
-    const char *dot = strrchr(name, '.');
-    if (layers_owner && !layers_there(path)) /* layers without a workspace */
-        return 0;
+    autofree char *whole = mem_printf("%s/%s", dir, name);
     struct leftover_run *run = leftovers_run(r, strrchr(dir, '/') + 1, err);
     if (!run)
         return -1;
-    if (dot && strcmp(dot, ".gone") == 0 && !run->alive)
-        vec_push(&r->retired, path);
-    if (dot)
+    if (strchr(name, '.') && !run->alive)
+        add_other(r, whole);
+    if (layers_owner)
+        name = arena_str(&r->arena, layers_owner);
+    const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
+    if (strchr(name, '.') || (layers_owner && !layers_there(path))) /* layers without a workspace */
         return 0;
     struct leftover_task *t = find_or_add_task(r, run, name, strlen(name));
     t->path = path;
@@ -443,6 +462,7 @@ void leftovers_done(struct leftovers *r)
     vec_done(&r->tasks);
     vec_done(&r->workspace_roots);
     vec_done(&r->retired);
+    vec_done(&r->foreign);
     strv_done(&r->stored_ids);
     map_done(&r->stored_runs);
     map_done(&r->runs_by_id);

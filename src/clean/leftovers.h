@@ -50,7 +50,8 @@ struct leftovers {
     VEC(struct leftover_run *) runs;
     VEC(struct leftover_task *) tasks;
     VEC(const char *) workspace_roots; /* folders that hold workspaces */
-    VEC(const char *) retired;         /* folders whose removal was interrupted */
+    VEC(const char *) retired;         /* known folders whose removal was interrupted */
+    VEC(const char *) foreign;         /* paths of folders that no run made, in a run's folder */
     struct strv stored_ids;            /* of the runs in the store */
     struct map stored_runs, runs_by_id, tasks_by_key, roots_by_path, checked_out;
 };

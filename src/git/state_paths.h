@@ -18,13 +18,15 @@ enum { RUN_ID_LEN = 20 }; /* 20260301-120000-12ab */
 
 /* In a run's folder, beside those of its tasks, whose names have no dots: the file that it keeps
  * locked as long as it lives, the patterns of ignored files to save, each with a NUL behind it,
- * the pattern that its branches are named by, where it is not ours, and the folder with git's
- * configuration as it was when the run began (git/config/frozen_config.h).
+ * the pattern that its branches are named by, where it is not ours, the folder with git's
+ * configuration as it was when the run began (git/config/frozen_config.h), and the folder with the
+ * record of its workspaces (workspace/folder_record.h).
  */
 #define RUN_LOCK     "run.alive"
 #define RUN_SALVAGE  "run.salvage"
 #define RUN_BRANCHES "run.branches"
 #define RUN_GIT      "run.git"
+#define RUN_FOLDERS  "run.folders"
 
 /* Whether s begins with what can be a run's id. */
 bool is_run_id(const char *s);

@@ -27,6 +27,7 @@
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "sys/self_exe.h"
+#include "workspace/folder_record.h"
 #include "workspace/root_folder.h"
 
 #include <signal.h>
@@ -35,7 +36,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { DEFAULT_WORKERS = 3 };
+enum { DEFAULT_WORKERS = 3, OTHERS_SHOWN = 20 };
 
 struct git_place run_place(const struct run *run)
 {
@@ -107,6 +108,7 @@ static int write_run_files(struct run *run, struct err *err)
     autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
     const char *pattern = run->opts.branch;
     if ((run->lock < 0 && dirs_lock(lock, &run->lock, err)) ||
+        (run->base && !run->resume && folder_record_begin(run->dir, err)) ||
         (pattern && file_replace(names, pattern, strlen(pattern), err)))
         return -1;
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
@@ -137,6 +139,7 @@ static void remove_run_files(const struct run *run)
     (void)unlink(lock);
     (void)unlink(salvage);
     (void)unlink(names);
+    folder_record_remove(run->dir);
     git_frozen_remove(git);
     run_folder_remove(run->dir);
     (void)rmdir(run->dir);
@@ -247,6 +250,33 @@ static void report_store_notice(struct run *run)
         record_error(run, -1, &err);
 }
 
+/* Workspaces that wait for a person stay too; we may see them by a mount. */
+static bool is_workspace(void *ctx, const char *name)
+{
+    const struct run *run = ctx;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const char *path = run->tasks[i].status.workspace;
+        if (path && strcmp(strrchr(path, '/') + 1, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Reports folders among the workspaces that we did not make, and so did not delete. */
+static void report_others(struct run *run)
+{
+    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autostrv struct strv others = {0};
+    struct err err = {0};
+    if (!run->base ||
+        folder_record_list_others(run->pf->repo.common, folder, is_workspace, run, &others, &err))
+        return;
+    for (size_t i = 0; i < others.n && i < OTHERS_SHOWN; i++) {
+        (void)err_set(&err, ERR_ENV, "'%s' is not a folder that we made, so it stays", others.v[i]);
+        record_error(run, -1, &err);
+    }
+}
+
 /* Records the end of the run; fails if that cannot be written. */
 static int record_result(struct run *run, int rc, struct err *err)
 {
@@ -257,6 +287,7 @@ static int record_result(struct run *run, int rc, struct err *err)
     struct err why = {0};
     overlay_fill_settle(run);
     gc_hold_end(run);
+    report_others(run);
     tidy_folders(run);
     if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
         run_folder_forget(run, &why))

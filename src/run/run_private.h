@@ -223,7 +223,6 @@ struct pool_tree {
 
 struct pool {
     VEC(struct pool_tree) trees;
-    size_t count; /* trees ever in the pool; numbers their names */
 };
 
 /* Workspaces on an overlay file system (run/prepare/overlay_fill.h). */

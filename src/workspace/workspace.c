@@ -6,7 +6,9 @@
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/fs/known_folder.h"
 #include "sys/own_fd.h"
+#include "workspace/folder_record.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace_hold.h"
 
@@ -143,6 +145,13 @@ char *workspace_admin_name(const char *path)
     return mem_printf("%.*s-%s", (int)(task - run), run, task + 1);
 }
 
+static void record_admin(const struct workspace *ws, const char *aside)
+{
+    autoclose int admin = -1;
+    if (beneath_folder(aside, &admin, NULL) == 0)
+        folder_record_add(ws->common, ws->path, RECORD_ADMIN, admin);
+}
+
 /* Makes the tree's folder, and the administrative folder at `aside`. */
 static int write_folders(struct workspace *ws, const char *aside, const char *head, struct err *err)
 {
@@ -150,7 +159,7 @@ static int write_folders(struct workspace *ws, const char *aside, const char *he
                    write_file(workspace_at(ws), ".git", err, "gitdir: %s\n", ws->admin) ||
                    write_admin(ws, aside, head, err) || workspace_hold_admin(ws, aside, err)
                ? -1
-               : 0;
+               : (record_admin(ws, aside), 0);
 }
 
 /* Retries: git removes the folder `worktrees` whenever it is empty, for example in each `git gc`.
@@ -185,14 +194,19 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
     return place_admin(ws, aside, err);
 }
 
-/* Removes the parts of a workspace that could not be made. */
+/* Removes the parts of a workspace that could not be made. The tree has nothing but its `.git`. */
 static void remove_parts(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = state_tmp_file_path(ws->common, name);
+    autofree char *gone = folder_new_name(ws->path, FOLDER_GONE);
+    struct file_id id;
     struct err none = {0};
     (void)dirs_remove(aside, &none);
-    (void)dirs_remove(ws->path, &none);
+    if (!ws->hold || workspace_move_tree(ws, gone, &id, &none))
+        return;
+    autofree char *tree = known_folder(gone, &id);
+    (void)known_folder_remove(tree, &none);
 }
 
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
@@ -227,7 +241,9 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
     free(ws->admin);
     ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
     return dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
-                   write_admin(ws, aside, head, err) || workspace_make_way(ws->admin, err) ||
+                   write_admin(ws, aside, head, err) ||
+                   (record_admin(ws, aside), workspace_make_way(ws->admin, err)) ||
+                   workspace_move_other_admin(ws, err) ||
                    (ws->hold && workspace_hold_admin(ws, aside, err)) || place_admin(ws, aside, err)
                ? -1
                : 0;
@@ -295,22 +311,33 @@ bool workspace_is_whole(const struct workspace *ws)
            strcmp(admin, ws->admin) == 0 && !workspace_is_replaced(ws, &words);
 }
 
+/* A new path for its administrative folder, before that is deleted. */
+static char *admin_aside(const struct workspace *ws)
+{
+    autofree char *name = workspace_admin_name(ws->path);
+    autofree char *aside = state_tmp_file_path(ws->common, name);
+    return folder_new_name(aside, FOLDER_GONE);
+}
+
 int workspace_restore(struct workspace *ws, struct err *err)
 {
     autofree char *head = mem_printf("ref: %s", ws->branch);
-    autofree char *name = workspace_admin_name(ws->path), *file = mem_printf("%s/.git", ws->path);
+    autofree char *name = workspace_admin_name(ws->path), *old = admin_aside(ws);
     autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *lock = state_lock_path(ws->common);
     autobuf struct buf words = BUF_INIT;
     autoclose int fd = -1;
+    struct file_id id;
     if (workspace_is_replaced(ws, &words))
         return err_set(err, ERR_ENV, "%s", words.s);
     if (layers_there(ws->path) && !overlay_is_at(ws->path))
         return err_set(err, ERR_ENV, "cannot see the files of '%s'", ws->path);
-    if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
+    if (dirs_lock(lock, &fd, err) || workspace_remove_link(ws, err) ||
+        workspace_move_admin(ws, old, &id, err) || workspace_move_other_admin(ws, err) ||
         write_folders(ws, aside, head, err) || place_admin(ws, aside, err))
         return err_wrap(err, "workspace '%s'", ws->path);
-    return 0;
+    autofree char *gone = known_folder(old, &id);
+    return known_folder_remove(gone, err);
 }
 
 void workspace_release(const struct workspace *ws)
@@ -320,26 +347,23 @@ void workspace_release(const struct workspace *ws)
         (void)workspace_drop(ws, "locked", &none);
 }
 
-static char *admin_aside(const struct workspace *ws)
+/* Renames the tree beside the workspace. *ret_gone is the folder to delete; the caller frees it. */
+static int move_tree(const struct workspace *ws, char **ret_gone, struct err *err)
 {
-    autofree char *name = workspace_admin_name(ws->path);
-    return mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
-}
-
-/* Moves the tree to `gone`, beside the workspace. */
-static int move_tree(const struct workspace *ws, const char *gone, struct err *err)
-{
-    bool done;
-    if (layers_there(ws->path))
-        return layers_retire(ws->path, gone, err);
-    return workspace_move_tree(ws, gone, &done, err);
+    autofree char *gone = folder_new_name(ws->path, FOLDER_GONE);
+    struct file_id id;
+    int rc = layers_there(ws->path) ? layers_retire(ws->path, ws->common, gone, &id, err)
+                                    : workspace_move_tree(ws, gone, &id, err);
+    if (rc == 0)
+        *ret_gone = known_folder(gone, &id);
+    return rc;
 }
 
 int workspace_clear(const struct workspace *ws, struct err *err)
 {
-    autofree char *gone = mem_printf("%s.gone", ws->path);
-    return unsynced_settle(ws->common, err) || dirs_remove(gone, err) || move_tree(ws, gone, err) ||
-                   dirs_remove(gone, err)
+    autofree char *gone = NULL;
+    return unsynced_settle(ws->common, err) || move_tree(ws, &gone, err) ||
+                   known_folder_remove(gone, err)
                ? -1
                : 0;
 }
@@ -347,19 +371,20 @@ int workspace_clear(const struct workspace *ws, struct err *err)
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
     autofree char *lock = state_lock_path(ws->common);
-    autofree char *aside = admin_aside(ws), *tree = mem_printf("%s.gone", ws->path);
+    autofree char *aside = admin_aside(ws), *tree = NULL;
     autoclose int fd = -1;
-    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
-        dirs_remove(tree, err))
+    struct file_id id;
+    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err))
         return -1;
     struct stat st;
-    if (move_tree(ws, tree, err))
+    if (move_tree(ws, &tree, err))
         return -1;
-    if (lstat(ws->path, &st) == 0) /* the record in the admin folder says so */
+    if (lstat(ws->path, &st) == 0) /* the record says so */
         return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", ws->path);
-    if (workspace_move_admin(ws, aside, err))
+    if (workspace_move_admin(ws, aside, &id, err))
         return -1;
-    strv_pushl(ret_left, aside, tree, NULL);
+    autofree char *admin = known_folder(aside, &id);
+    strv_pushl(ret_left, admin, tree, NULL);
     return 0;
 }
 
@@ -367,11 +392,13 @@ int workspace_forget(const struct workspace *ws, struct err *err)
 {
     autofree char *lock = state_lock_path(ws->common), *aside = admin_aside(ws);
     autoclose int fd = -1;
-    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
-        workspace_move_admin(ws, aside, err))
+    struct file_id id;
+    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) ||
+        workspace_move_admin(ws, aside, &id, err))
         return -1;
     own_close(&fd);
-    return dirs_remove(aside, err);
+    autofree char *admin = known_folder(aside, &id);
+    return known_folder_remove(admin, err);
 }
 
 int workspace_remove(struct workspace *ws, struct err *err)
@@ -380,7 +407,7 @@ int workspace_remove(struct workspace *ws, struct err *err)
     if (workspace_retire(ws, &left, err))
         return -1;
     for (size_t i = 0; i < left.n; i++) {
-        if (dirs_remove(left.v[i], err))
+        if (known_folder_remove(left.v[i], err))
             return -1;
     }
     return 0;

@@ -97,7 +97,8 @@ int workspace_forget(const struct workspace *ws, struct err *err);
 char *workspace_admin_name(const char *path);
 
 /* Only the quick part of workspace_remove(): git no longer knows the worktree, and its path is
- * free. Appends the folders that are left to delete. */
+ * free. Appends the two folders that are left to delete, the administrative one first
+ * (sys/fs/known_folder.h). */
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err);
 
 #endif

@@ -4,8 +4,10 @@
 #include "base/own.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/remove.h"
 #include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
+#include "workspace/folder_record.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,16 +91,25 @@ int workspace_make_tree(struct workspace *ws, struct err *err)
 {
     autoclose int parent = -1;
     const char *name;
-    struct file_id id;
+    struct file_id id, expected = {0};
     if (open_parent(ws->path, &parent, &name, err))
         return -1;
-    if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+    bool made = mkdirat(parent, name, 0700) == 0;
+    if (!made && errno != EEXIST)
         return err_sys(err, "make folder '%s'", ws->path);
+    if (!made && folder_record_exists(ws->common, ws->path) &&
+        folder_record_owner(ws->common, ws->path, parent, &expected) != FOLDER_OURS)
+        return fail_replaced(ws->path, err);
     autoclose int tree = beneath_at(parent, name);
     if (tree < 0 && (errno == ENOTDIR || errno == ELOOP))
         return fail_replaced(ws->path, err);
     if (tree < 0 || file_id_of(tree, &id) < 0)
         return err_sys(err, "open '%s'", ws->path);
+    if (made ? !beneath_is_empty(tree) /* somebody has exchanged it */
+             : expected.ino && (id.dev != expected.dev || id.ino != expected.ino))
+        return fail_replaced(ws->path, err);
+    if (made)
+        folder_record_add(ws->common, ws->path, RECORD_TREE, tree);
     hold_folders(ws, steal_fd(&tree), &id, &(struct file_id){0});
     return 0;
 }
@@ -206,16 +217,33 @@ static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret
     return ret->ino;
 }
 
-/* Finds the identity of our tree; false if it is not known. */
+/* True if the folder that now has the tree's name is one that we made for the task: a copy may have
+ * taken the place of the tree (layers_materialise()). */
+static bool is_recorded(const struct workspace *ws, struct file_id *ret)
+{
+    autoclose int folder = -1;
+    const char *name;
+    return beneath_folder_of(ws->path, &folder, &name, NULL) == 0 &&
+           folder_record_owner(ws->common, ws->path, folder, ret) == FOLDER_OURS;
+}
+
+/* Finds the identity of our tree; false if it is not known. We believe the record rather than the
+ * note, which the agent can change. If the record does not have our tree, no folder has the
+ * identity that we return. */
 static bool find_id(const struct workspace *ws, struct file_id *ret)
 {
-    bool other_boot;
+    bool other_boot = false;
     struct stat st;
     if (ws->hold) {
         *ret = ws->hold->id;
         return true;
     }
-    if (!read_note(ws, ret, &other_boot) || overlay_is_at(ws->path))
+    if (is_recorded(ws, ret) && !overlay_is_at(ws->path))
+        return true;
+    *ret = (struct file_id){0};
+    enum folder_owner owner =
+        folder_record_last(ws->common, ws->path, RECORD_TREE, ret, &other_boot);
+    if ((owner == FOLDER_UNKNOWN && !read_note(ws, ret, &other_boot)) || overlay_is_at(ws->path))
         return false; /* the record is about the folder below the mount */
     if (other_boot && lstat(ws->path, &st) == 0)
         ret->dev = st.st_dev;
@@ -259,6 +287,20 @@ bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words)
     return true;
 }
 
+/* Nobody can exchange the folder after this check. */
+static int open_tree(const struct workspace *ws, int *ret_fd, struct file_id *ret_id,
+                     struct err *err)
+{
+    autoclose int tree = -1;
+    struct file_id expected;
+    if (open_folder(ws->path, &tree, ret_id, err))
+        return -1;
+    if (find_id(ws, &expected) && (ret_id->dev != expected.dev || ret_id->ino != expected.ino))
+        return fail_replaced(ws->path, err);
+    *ret_fd = steal_fd(&tree);
+    return 0;
+}
+
 int workspace_enter(struct workspace *ws, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
@@ -268,12 +310,21 @@ int workspace_enter(struct workspace *ws, struct err *err)
         return err_set(err, ERR_ENV, "%s", words.s);
     if (ws->hold && ws->hold->tree >= 0)
         return 0;
-    if (open_folder(ws->path, &tree, &id, err) || open_folder(ws->admin, &admin, &admin_id, err))
+    if (open_tree(ws, &tree, &id, err) || open_folder(ws->admin, &admin, &admin_id, err))
         return -1;
-    if (ws->hold && (id.dev != ws->hold->id.dev || id.ino != ws->hold->id.ino))
-        return fail_replaced(ws->path, err);
     hold_folders(ws, steal_fd(&tree), &id, &admin_id);
     return 0;
+}
+
+int workspace_remove_link(const struct workspace *ws, struct err *err)
+{
+    autofree char *shown = mem_printf("%s/.git", ws->path);
+    autoclose int tree = -1;
+    struct file_id id;
+    struct err why = {0};
+    if (open_tree(ws, &tree, &id, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    return remove_tree(tree, ".git", shown, err);
 }
 
 /* The name that an entry with this identity has in a folder. */
@@ -314,75 +365,123 @@ int workspace_make_way(const char *path, struct err *err)
 }
 
 /* Checks the identity after the rename: nobody can exchange the entry between check and rename
- * then. */
-static int move_entry(int folder, const char *name, const char *to, const struct file_id *id,
-                      bool *ret_done, struct err *err)
+ * then. If `id` is NULL, any folder will do. *ret_id stays as it is if we moved nothing. */
+static int move_entry(int folder, const char *name, int to, const char *as,
+                      const struct file_id *id, struct file_id *ret_id, struct err *err)
 {
-    if (renameat(folder, name, folder, to) < 0)
+    struct stat st;
+    if (beneath_rename(folder, name, to, as) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", name);
-    *ret_done = !id || file_id_is_at(id, folder, to);
-    return !*ret_done && renameat(folder, to, folder, name) < 0 ? err_sys(err, "move '%s' back", to)
-                                                                : 0;
+    if (fstatat(to, as, &st, AT_SYMLINK_NOFOLLOW) < 0) /* somebody was quicker */
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", as);
+    if (!id || (st.st_dev == id->dev && st.st_ino == id->ino)) {
+        *ret_id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+        return 0;
+    }
+    return beneath_rename(to, as, folder, name) < 0 ? err_sys(err, "move '%s' back", as) : 0;
 }
 
 static int move_tree(int folder, const char *name, const char *gone, const struct file_id *id,
-                     bool *ret_done, struct err *err)
+                     struct file_id *ret_id, struct err *err)
 {
-    if (file_id_is_at(id, folder, name) && move_entry(folder, name, gone, id, ret_done, err))
+    if (file_id_is_at(id, folder, name) && move_entry(folder, name, folder, gone, id, ret_id, err))
         return -1;
-    if (*ret_done)
+    if (ret_id->ino)
         return 0;
     autofree char *other = find_name(folder, id);
-    return (other && move_entry(folder, other, gone, id, ret_done, err)) ||
-                   remove_nonfolder(folder, name, err)
-               ? -1
-               : 0;
+    if ((other && move_entry(folder, other, folder, gone, id, ret_id, err)) ||
+        remove_nonfolder(folder, name, err))
+        return -1;
+    (void)unlinkat(folder, name, AT_REMOVEDIR); /* we may have died when we had just made it */
+    return 0;
 }
 
-int workspace_move_tree(const struct workspace *ws, const char *gone, bool *ret_done,
+int workspace_move_tree(const struct workspace *ws, const char *gone, struct file_id *ret_id,
                         struct err *err)
 {
     autoclose int folder = -1;
     const char *name, *to = strrchr(gone, '/') + 1;
     struct file_id id;
     struct err why = {0};
-    *ret_done = false;
+    *ret_id = (struct file_id){0};
     if (beneath_folder_of(ws->path, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (find_id(ws, &id))
-        return move_tree(folder, name, to, &id, ret_done, err);
-    return remove_nonfolder(folder, name, err) || move_entry(folder, name, to, NULL, ret_done, err)
+        return move_tree(folder, name, to, &id, ret_id, err);
+    return remove_nonfolder(folder, name, err) ||
+                   move_entry(folder, name, folder, to, NULL, ret_id, err)
                ? -1
                : 0;
 }
 
-/* Checks the identity after the rename, as move_entry() does. */
-int workspace_move_admin(const struct workspace *ws, const char *aside, struct err *err)
+/* False if it is not known: then any folder of the name is accepted. */
+static bool find_admin_id(const struct workspace *ws, int folder, const char *name,
+                          struct file_id *ret)
+{
+    bool other_boot = false;
+    struct stat st;
+    *ret = (struct file_id){0};
+    if (ws->hold && ws->hold->admin.ino) {
+        *ret = ws->hold->admin;
+        return true;
+    }
+    if (folder_record_last(ws->common, ws->path, RECORD_ADMIN, ret, &other_boot) == FOLDER_UNKNOWN)
+        return false;
+    if (other_boot && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        ret->dev = st.st_dev;
+    return true;
+}
+
+int workspace_move_admin(const struct workspace *ws, const char *aside, struct file_id *ret_id,
+                         struct err *err)
 {
     autoclose int folder = -1, to = -1;
     const char *name, *other;
+    struct file_id id;
     struct err why = {0};
+    *ret_id = (struct file_id){0};
     if (beneath_folder_of(ws->admin, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (remove_nonfolder(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
         return -1;
-    if (renameat(folder, name, to, other) < 0)
-        return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", ws->admin);
-    if (!ws->hold || file_id_is_at(&ws->hold->admin, to, other))
+    bool known = find_admin_id(ws, folder, name, &id);
+    if (known && !file_id_is_at(&id, folder, name))
         return 0;
-    return renameat(to, other, folder, name) < 0 ? err_sys(err, "move '%s' back", aside) : 0;
+    return move_entry(folder, name, to, other, known ? &id : NULL, ret_id, err);
+}
+
+/* We put it beside the workspace: there it is found and reported, and git does not prune it. */
+int workspace_move_other_admin(const struct workspace *ws, struct err *err)
+{
+    autofree char *beside = folder_new_name(ws->path, FOLDER_OTHER);
+    autoclose int folder = -1, to = -1;
+    const char *name, *other;
+    struct err why = {0};
+    struct stat st;
+    if (beneath_folder_of(ws->admin, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return 0;
+    if (beneath_folder_of(beside, &to, &other, err))
+        return -1;
+    return beneath_rename(folder, name, to, other) < 0 && errno != ENOENT
+               ? err_sys(err, "rename '%s'", ws->admin)
+               : 0;
 }
 
 int workspace_replace(struct workspace *ws, const char *from, const struct file_id *id,
                       struct err *err)
 {
-    autoclose int folder = -1;
-    const char *name, *other = strrchr(from, '/') + 1;
-    if (beneath_folder_of(ws->path, &folder, &name, err))
+    autoclose int folder = -1, beside = -1, tree = -1;
+    const char *name, *other;
+    struct file_id found;
+    if (beneath_folder_of(ws->path, &folder, &name, err) ||
+        beneath_folder_of(from, &beside, &other, err) || open_folder(from, &tree, &found, err))
         return -1;
-    if (!file_id_is_at(id, folder, other))
+    if (found.dev != id->dev || found.ino != id->ino)
         return fail_replaced(from, err);
-    if (unlinkat(folder, name, AT_REMOVEDIR) < 0 || renameat(folder, other, folder, name) < 0)
+    folder_record_add(ws->common, ws->path, RECORD_TREE, tree);
+    if (unlinkat(folder, name, AT_REMOVEDIR) < 0 || beneath_rename(beside, other, folder, name) < 0)
         return err_sys(err, "make '%s'", ws->path);
     struct file_id admin = ws->hold->admin;
     if (workspace_hold(ws, err))

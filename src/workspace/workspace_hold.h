@@ -67,10 +67,13 @@ int workspace_put(const struct workspace *ws, const char *from, const char *name
 int workspace_drop(const struct workspace *ws, const char *name, struct err *err);
 
 /* Renames the tree to `gone` in the same parent folder, even if the agent has renamed it there.
- * *ret_done is false if the tree is no longer in that folder. Removes a symlink or file that has
- * the tree's name; leaves a folder. */
-int workspace_move_tree(const struct workspace *ws, const char *gone, bool *ret_done,
+ * *ret_id identifies it then; it is 0 if the tree is no longer in that folder. Removes a symlink or
+ * file that has the tree's name; leaves a folder. */
+int workspace_move_tree(const struct workspace *ws, const char *gone, struct file_id *ret_id,
                         struct err *err);
+
+/* Removes the tree's `.git`. */
+int workspace_remove_link(const struct workspace *ws, struct err *err);
 
 /* Removes a symlink or file that has the name of a folder. */
 int workspace_make_way(const char *path, struct err *err);
@@ -78,12 +81,16 @@ int workspace_make_way(const char *path, struct err *err);
 /* True if its administrative folder is not the one that we held. */
 bool workspace_lost_admin(const struct workspace *ws);
 
-/* Moves its administrative folder to `aside`. Succeeds if there is none. Leaves another folder of
- * that name where it is. */
-int workspace_move_admin(const struct workspace *ws, const char *aside, struct err *err);
+/* Moves its administrative folder to `aside`. *ret_id identifies it then; it is 0 if there is none.
+ * Leaves another folder of that name where it is. */
+int workspace_move_admin(const struct workspace *ws, const char *aside, struct file_id *ret_id,
+                         struct err *err);
+
+/* Moves another folder out of the place of its administrative folder. */
+int workspace_move_other_admin(const struct workspace *ws, struct err *err);
 
 /* Replaces our tree, which is empty, by the tree `id` of another workspace, which has the path
- * `from` in the same folder. Holds it from then on. */
+ * `from` on the same file system. Holds it from then on. */
 int workspace_replace(struct workspace *ws, const char *from, const struct file_id *id,
                       struct err *err);
 

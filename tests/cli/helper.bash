@@ -306,3 +306,16 @@ workspace_has() { # TASK FILE
     done
     compgen -G "$PWD/.git/anabranch/shared/*/tree/$2" >/dev/null
 }
+
+# Notes that the run made a folder beside its workspaces: otherwise nobody deletes it.
+record_folder() { # PATH...
+    local path run task
+    for path in "$@"; do
+        run=$(basename "$(dirname "$path")")
+        task=$(basename "$path")
+        task=${task#.}
+        mkdir -p ".git/anabranch/runs/$run/run.folders"
+        echo "tree $(stat -c '%d %i' "$path") 0 $(cat /proc/sys/kernel/random/boot_id)" \
+            >>".git/anabranch/runs/$run/run.folders/${task%%.*}"
+    done
+}

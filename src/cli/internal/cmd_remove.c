@@ -3,7 +3,7 @@
 #include "clean/leftovers.h"
 #include "cli/frame/commands.h"
 #include "git/state_paths.h"
-#include "sys/fs/dirs.h"
+#include "sys/fs/known_folder.h"
 #include "workspace/root_folder.h"
 
 #include <string.h>
@@ -38,10 +38,10 @@ static int run_remove(const void *options, int argc, char **argv)
     if (opts->idle)
         (void)setpriority(PRIO_PROCESS, 0, 19); /* ignore a failure: normal priority does no harm */
     for (int i = 0; i < argc; i++) {
-        if (dirs_remove(argv[i], &err))
+        if (known_folder_remove(argv[i], &err))
             code = cli_fail(EXIT_ENV, "%s", err.msg);
         else if (opts->tidy)
-            remove_empty_parents(opts->tidy, argv[i]);
+            remove_empty_parents(opts->tidy, known_folder_path(argv[i]));
     }
     return code;
 }
@@ -55,7 +55,9 @@ static const struct opt opts_table[] = {
 };
 
 static const struct arg args[] = {
-    {.name = "PATH", .help = "A file, or a folder with all of its content", .repeatable = true},
+    {.name = "PATH",
+     .help = "A file, or a folder with all of its content, or DEV:INO:PATH",
+     .repeatable = true},
     {0},
 };
 

@@ -20,8 +20,8 @@
 #include "run/rework/repair.h"
 #include "run/rework/request.h"
 #include "run/watch/watch.h"
-#include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/fs/known_folder.h"
 #include "workspace/workspace_hold.h"
 
 #include <stdarg.h>
@@ -38,11 +38,12 @@ static int remove_tree(struct attempt *attempt, struct err *err)
     bool later = delete_later_is_worth_it(attempt) || pool_wants(attempt);
     if (workspace_retire(&attempt->ws, &left, err))
         return -1;
-    overlay_fill_keep_index(attempt, left.v[0]);
+    const char *admin = known_folder_path(left.v[0]), *tree = known_folder_path(left.v[1]);
+    overlay_fill_keep_index(attempt, admin);
     if (!later)
-        return dirs_remove(left.v[0], err) || dirs_remove(left.v[1], err) ? -1 : 0;
-    if (pool_keep(attempt, left.v[0], left.v[1]))
-        return dirs_remove(left.v[0], err);
+        return known_folder_remove(left.v[0], err) || known_folder_remove(left.v[1], err) ? -1 : 0;
+    if (pool_keep(attempt, admin, tree))
+        return known_folder_remove(left.v[0], err);
     return delete_later(attempt->run, attempt->task, &left, err);
 }
 

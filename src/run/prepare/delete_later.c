@@ -1,7 +1,7 @@
 #include "run/prepare/delete_later.h"
 
 #include "base/mem.h"
-#include "sys/fs/dirs.h"
+#include "sys/fs/known_folder.h"
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/layers.h"
 
@@ -25,7 +25,7 @@ static void on_deleted(void *ctx, int status)
     struct err err = {0};
     for (size_t i = 0; status != 0 && i < d->paths.n;
          i++) { /* retry here, to say what stays and why */
-        if (dirs_remove(d->paths.v[i], &err))
+        if (known_folder_remove(d->paths.v[i], &err))
             record_error(run, d->task, &err);
     }
     strv_done(&d->paths);

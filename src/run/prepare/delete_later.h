@@ -10,7 +10,8 @@
 /* True if an attempt's workspace is so large that another process should delete it. */
 bool delete_later_is_worth_it(const struct attempt *attempt);
 
-/* Starts to delete `paths`. Later failures are recorded as errors of the task (-1: of no task). */
+/* Starts to delete folders (sys/fs/known_folder.h). Later failures are recorded as errors of the
+ * task (-1: of no task). */
 int delete_later(struct run *run, int64_t task, const struct strv *paths, struct err *err);
 
 #endif

@@ -9,6 +9,7 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
+#include "workspace/folder_record.h"
 #include "workspace/overlay/base_tree_update.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/overlay/shared_folders.h"
@@ -248,14 +249,15 @@ static void delete_unused_shared(struct run *run)
 static void on_included(struct attempt *attempt, int exit_code)
 {
     struct run *run = attempt->run;
-    autofree char *own = included_path(run, ""), *done = included_path(run, "done");
+    autofree char *run_folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *folder = layers_brought(run_folder), *done = included_path(run, "done");
     struct err err = {0};
     run->overlay.state = LAYERED_READY;
     run->overlay.has_included = exit_code == 0 && file_create(done, "", 0, &err) == 0;
     run->overlay.includes_alone = !run->overlay.has_included && !attempt->stopped;
     delete_unused_shared(run);
-    if (!run->overlay.has_included)
-        (void)dirs_remove(own, &err); /* no workspace uses it yet */
+    if (!run->overlay.has_included) /* no workspace uses it yet */
+        (void)folder_record_drop(run->pf->repo.common, folder, true, &err);
     if (attempt->stopped)
         prepare_filled(attempt, exit_code);
     else if (make_overlay(attempt, &err))
@@ -293,7 +295,8 @@ static int start_include(struct attempt *attempt, struct err *err)
     autofree char *tree = included_path(run, "tree"), *out = included_path(run, "out");
     autofree char *excludes = included_path(run, "excludes"), *list = included_path(run, "brought");
     autostrv struct strv argv = {0}, env = {0};
-    if (dirs_make_open(tree, err))
+    if (folder_record_make(run->pf->repo.common, own, RECORD_INCLUDED, 0777, err) ||
+        dirs_make_open(tree, err))
         return -1;
     prepare_bring_argv(run, tree, excludes, list, own, &argv);
     git_environment(&env);
@@ -505,7 +508,7 @@ void overlay_fill_settle(struct run *run)
             workspace_release(&ws);
         workspace_done(&ws);
     }
-    (void)layers_tidy(folder, &none); /* `clean` removes leftovers */
+    (void)layers_tidy(folder, run->pf->repo.common, &none); /* `clean` removes leftovers */
     for (size_t i = 0; i < run->overlay.holds.n; i++)
         own_close(&run->overlay.holds.v[i].kept); /* our own hold would block the deletion */
     shared_folders_tidy(run->state_dir);

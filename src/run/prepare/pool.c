@@ -6,11 +6,12 @@
 #include "run/prepare/fill.h"
 #include "run/prepare/prepare.h"
 #include "sys/fs/beneath.h"
-#include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/fs/known_folder.h"
 #include "sys/fs/remove.h"
 #include "sys/own_fd.h"
 #include "workspace/commit/stage.h"
+#include "workspace/folder_record.h"
 #include "workspace/reset.h"
 #include "workspace/workspace_hold.h"
 
@@ -99,30 +100,15 @@ static bool move_index_into(const char *admin, int tree)
            file_move_at(from, FILLED, tree, ".git", &none) == 0;
 }
 
-/* Renames the tree within its folder, if it is still the tree of the attempt. */
-static bool rename_tree(const struct attempt *attempt, const char *from, const char *to)
-{
-    autoclose int folder = -1;
-    const char *name;
-    struct err none = {0};
-    return beneath_folder_of(from, &folder, &name, &none) == 0 &&
-           file_id_is_at(&attempt->ws.hold->id, folder, name) &&
-           renameat(folder, name, folder, strrchr(to, '/') + 1) == 0 &&
-           file_id_is_at(&attempt->ws.hold->id, folder, strrchr(to, '/') + 1);
-}
-
 bool pool_keep(struct attempt *attempt, const char *admin, const char *tree)
 {
     struct run *run = attempt->run;
     struct workspace_hold *hold = attempt->ws.hold;
-    autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work_dir, run->id, run->pool.count);
-    if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree) ||
-        !rename_tree(attempt, tree, kept))
+    if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree))
         return false;
-    struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
+    struct pool_tree t = {.path = mem_str(tree), .fd = steal_fd(&hold->tree), .id = hold->id};
     if (attempt_has_scan(attempt))
         take_scan(attempt, &t);
-    run->pool.count++;
     vec_push(&run->pool.trees, t);
     return true;
 }
@@ -144,8 +130,9 @@ static int install_tree(struct workspace *ws, const struct pool_tree *t, struct 
                : 0;
 }
 
-static void delete_tree(struct run *run, const char *tree, uint32_t task)
+static void delete_tree(struct run *run, const char *path, const struct file_id *id, uint32_t task)
 {
+    autofree char *tree = known_folder(path, id);
     autostrv struct strv trees = {0};
     struct err err = {0};
     strv_push(&trees, tree);
@@ -156,12 +143,12 @@ static void delete_tree(struct run *run, const char *tree, uint32_t task)
 /* The pool's tree cannot be used, for example because of read-only folders: git fills a new one. */
 static int fill_new_tree(struct attempt *attempt, struct err *err)
 {
-    autofree char *gone = mem_printf("%s.gone", attempt->ws.path);
-    bool moved;
-    if (dirs_remove(gone, err) || workspace_move_tree(&attempt->ws, gone, &moved, err))
+    autofree char *gone = folder_new_name(attempt->ws.path, FOLDER_GONE);
+    struct file_id id;
+    if (workspace_move_tree(&attempt->ws, gone, &id, err))
         return -1;
-    if (moved)
-        delete_tree(attempt->run, gone, attempt->task);
+    if (id.ino)
+        delete_tree(attempt->run, gone, &id, attempt->task);
     return workspace_restore(&attempt->ws, err) || fill_by_git(attempt, err) ? -1 : 0;
 }
 
@@ -253,7 +240,7 @@ int pool_fill(struct attempt *attempt, struct err *err)
     own_cleanup(pool_tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
     if (install_tree(&attempt->ws, &t, &why)) {
-        delete_tree(run, t.path, attempt->task);
+        delete_tree(run, t.path, &t.id, attempt->task);
         return fill_new_tree(attempt, err);
     }
     if (!reset_without_git(attempt, &t))
@@ -266,8 +253,11 @@ void pool_empty(struct run *run)
 {
     autostrv struct strv paths = {0};
     struct err err = {0};
-    for (size_t k = 0; k < run->pool.trees.n; k++)
-        strv_push(&paths, run->pool.trees.v[k].path);
+    for (size_t k = 0; k < run->pool.trees.n; k++) {
+        const struct pool_tree *t = &run->pool.trees.v[k];
+        autofree char *tree = known_folder(t->path, &t->id);
+        strv_push(&paths, tree);
+    }
     if (paths.n && delete_later(run, -1, &paths, &err))
         record_error(run, -1, &err);
     pool_done(run);

@@ -10,8 +10,8 @@
  * no process (workspace/reset.h).
  *
  * Trees in the pool have the name of trees that await deletion (*.gone), so that a killed run
- * leaves nothing to remember. The pool never holds more trees than there are workers, nor more than
- * there are tasks that have not started.
+ * leaves nothing to remember but its record of folders (workspace/folder_record.h). The pool never
+ * holds more trees than there are workers, nor more than there are tasks that have not started.
  */
 #ifndef RUN_PREPARE_POOL_H
 #define RUN_PREPARE_POOL_H

@@ -34,11 +34,11 @@ static int remove_locks(const struct run *run, struct err *err)
         const char *id = run->resume->past.tasks[i].row.id;
         autofree char *ref = evidence_branch(run->opts.branch, run->id, id);
         autofree char *lock = mem_printf("%s/%s.lock", common, ref);
-        if (dirs_remove(lock, err))
+        if (dirs_remove_file(lock, err))
             return -1;
     }
     dead_lock_remove_shared(common, run->started, NULL);
-    return dirs_remove(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
+    return dirs_remove_file(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
                    dirs_remove_endings(salvage, ".lock", err)
                ? -1
                : 0;
@@ -50,8 +50,7 @@ static int remove_half_workspaces(const struct run *run, struct err *err)
     autofree char *tmp = state_tmp_path(run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
     autofree char *work = mem_printf("%s/%s", run->work_dir, run->id);
-    return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err) ||
-                   layers_tidy(work, err)
+    return dirs_remove_entries(tmp, own, "", err) || layers_tidy(work, run->pf->repo.common, err)
                ? -1
                : 0;
 }

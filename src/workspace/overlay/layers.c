@@ -11,6 +11,7 @@
 #include "sys/own_fd.h"
 #include "sys/proc/capture.h"
 #include "sys/self_exe.h"
+#include "workspace/folder_record.h"
 #include "workspace/overlay/shared_folders.h"
 #include "workspace/workspace_hold.h"
 
@@ -115,7 +116,7 @@ static int record_owner(const char *workspace, struct err *err)
     autofree char *by = layer_path(workspace, "by");
     autofree char *text =
         mem_printf("%d %lld\n", (int)getpid(), (long long)proc_table_start(getpid()));
-    return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
+    return dirs_remove_file(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
 }
 
 /* Opens the layers folder or a folder in it. Does not follow symlinks that somebody may have put
@@ -178,7 +179,8 @@ static int make_layers(const struct workspace *ws, const struct base_tree *p, co
                        struct err *err)
 {
     autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
-    return dirs_remove(layers, err) || dirs_make_open(upper, err) || put_index(ws, p, index, err) ||
+    return folder_record_make(ws->common, layers, RECORD_LAYERS, 0777, err) ||
+                   dirs_make_open(upper, err) || put_index(ws, p, index, err) ||
                    move_link(ws, err) || write_commit(ws->path, p->commit, err) ||
                    mount_layers(ws->path, p, err)
                ? -1
@@ -194,7 +196,7 @@ static void undo_layers(const struct workspace *ws)
     if (open_part(ws->path, "upper", &upper, &none) == 0)
         (void)renameat(upper, ".git", ws->hold->tree, ".git");
     (void)workspace_drop(ws, "index", &none);
-    (void)dirs_remove(layers, &none);
+    (void)folder_record_drop(ws->common, layers, true, &none);
 }
 
 /* The mounted folder is not the one below it, which ws has recorded: hold the new one. */
@@ -274,12 +276,23 @@ static int find_below(struct base_tree *p, const char *common, const char *commi
     return base_tree_make(p, &at, state, commit, err);
 }
 
+/* Somebody may have deleted the workspace's own folder, which is empty. */
+static int make_mount_point(const char *workspace, const char *common, struct err *err)
+{
+    autoclose int fd = -1;
+    if (mkdir(workspace, 0777) < 0)
+        return dirs_make_open(workspace, err);
+    if (beneath_folder(workspace, &fd, NULL) == 0 && beneath_is_empty(fd))
+        folder_record_add(common, workspace, RECORD_TREE, fd);
+    return 0;
+}
+
 static int mount_again(const char *workspace, const char *common, struct base_tree *below,
                        struct layers_hold *h, struct err *err)
 {
     autobuf struct buf commit = BUF_INIT;
     if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
-        find_below(below, common, commit.s, err) || dirs_make_open(workspace, err) ||
+        find_below(below, common, commit.s, err) || make_mount_point(workspace, common, err) ||
         hold_shared(workspace, common, h, err) || mount_layers(workspace, below, err))
         return -1;
     h->below = fcntl(below->lock, F_DUPFD_CLOEXEC, 0);
@@ -329,10 +342,10 @@ static int drop_commit(const char *workspace, struct err *err)
                : 0;
 }
 
-static int drop_layers(const char *workspace, struct err *err)
+static int drop_layers(const char *workspace, const char *common, struct err *err)
 {
     autofree char *layers = layers_path(workspace);
-    return drop_commit(workspace, err) || dirs_remove(layers, err) ? -1 : 0;
+    return drop_commit(workspace, err) || folder_record_drop(common, layers, true, err) ? -1 : 0;
 }
 
 /* If `below` is NULL, we may join the namespace of another process. */
@@ -351,7 +364,7 @@ static int enter_workspace(const char *workspace, const char *common, struct bas
         return may_join ? join_process(workspace, common, pid, h, err)
                         : fail_in_use(workspace, pid, err);
     if (is_ordinary(workspace))
-        return drop_layers(workspace, err);
+        return drop_layers(workspace, common, err);
     return mount_again(workspace, common, below ? below : &own, h, err);
 }
 
@@ -411,16 +424,37 @@ static int remove_empty(int folder, const char *name, const char *workspace, str
                : err_sys(err, "remove '%s'", workspace);
 }
 
-int layers_retire(const char *workspace, const char *gone, struct err *err)
+/* Identifies the layers. If the run has no record, they may be any folder. */
+static int identify(const char *layers, const char *common, int folder, struct file_id *ret,
+                    struct err *err)
+{
+    struct stat st;
+    if (folder_record_owner(common, layers, folder, ret) == FOLDER_OURS)
+        return 0;
+    if (folder_record_exists(common, layers))
+        return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", layers);
+    if (fstatat(folder, strrchr(layers, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_sys(err, "remove '%s'", layers);
+    *ret = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+    return 0;
+}
+
+int layers_retire(const char *workspace, const char *common, const char *gone,
+                  struct file_id *ret_id, struct err *err)
 {
     autofree char *layers = layers_path(workspace);
     autoclose int folder = -1;
-    const char *name;
-    if (drop_commit(workspace, err) || overlay_unmount(workspace, err) ||
-        beneath_folder_of(workspace, &folder, &name, err))
+    const char *name, *own = strrchr(layers, '/') + 1, *as = strrchr(gone, '/') + 1;
+    if (beneath_folder_of(workspace, &folder, &name, err) ||
+        identify(layers, common, folder, ret_id, err) || drop_commit(workspace, err) ||
+        overlay_unmount(workspace, err))
         return -1;
-    if (renameat(folder, strrchr(layers, '/') + 1, folder, strrchr(gone, '/') + 1) < 0)
+    if (beneath_rename(folder, own, folder, as) < 0)
         return err_sys(err, "remove '%s'", layers);
+    if (!file_id_is_at(ret_id, folder, as)) {
+        (void)beneath_rename(folder, as, folder, own);
+        return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", layers);
+    }
     return remove_empty(folder, name, workspace, err);
 }
 
@@ -457,7 +491,8 @@ int layers_materialise(struct workspace *ws, struct err *err)
     if (beneath_folder_of(ws->path, &folder, &name, err))
         return -1;
     autofree char *link = mem_printf("%s/.git", copy);
-    if (workspace_enter(ws, err) || dirs_remove(copy, err) || layers_copy(ws, copy, err))
+    if (workspace_enter(ws, err) || folder_record_make(ws->common, copy, RECORD_COPY, 0700, err) ||
+        layers_copy(ws, copy, err))
         return -1;
     if (access(link, F_OK) < 0) /* somebody has deleted files while we copied */
         return err_sys(err, "copy '%s'", ws->path);
@@ -470,10 +505,23 @@ int layers_materialise(struct workspace *ws, struct err *err)
     if (workspace_hold(ws, err) || workspace_note(ws, err))
         return -1;
     refresh_index(ws);
-    return drop_layers(ws->path, err);
+    return drop_layers(ws->path, ws->common, err);
 }
 
-int layers_tidy(const char *run_folder, struct err *err)
+/* Deletes what is left of a workspace: what was on its way in or out. */
+static int tidy_entry(const char *path, const char *common, bool *ret_layers, struct err *err)
+{
+    const char *name = strrchr(path, '/') + 1;
+    autofree char *commit = mem_printf("%s/commit", path), *owner = layers_whose(name);
+    bool is_half = strchr(name, '.') && name[1] != '+' && strcmp(name, "..") != 0;
+    if (owner && is_commit_recorded(commit))
+        *ret_layers = true;
+    else if (is_half && name[1])
+        return folder_record_drop(common, path, false, err);
+    return 0;
+}
+
+int layers_tidy(const char *run_folder, const char *common, struct err *err)
 {
     DIR *dir = opendir(run_folder);
     autofree char *included = layers_brought(run_folder);
@@ -481,16 +529,12 @@ int layers_tidy(const char *run_folder, struct err *err)
     int rc = 0;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+    for (struct dirent *e; (e = readdir(dir));) {
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
-        autofree char *commit = mem_printf("%s/commit", path);
-        autofree char *owner = layers_whose(e->d_name);
-        bool is_copy = *e->d_name == '.' && str_ends(e->d_name + 1, ".new");
-        if (is_copy || (owner && !is_commit_recorded(commit)))
-            rc = dirs_remove(path, err);
-        else
-            any_layers = any_layers || owner;
+        rc = tidy_entry(path, common, &any_layers, rc ? NULL : err) ? -1 : rc;
     }
     (void)closedir(dir);
-    return rc || any_layers ? rc : dirs_remove(included, err);
+    if (!any_layers && folder_record_drop(common, included, false, rc ? NULL : err))
+        rc = -1;
+    return rc;
 }

@@ -20,6 +20,7 @@
 #define WORKSPACE_OVERLAY_LAYERS_H
 
 #include "base/err.h"
+#include "sys/fs/beneath.h"
 #include "workspace/overlay/base_tree.h"
 #include "workspace/workspace.h"
 
@@ -79,8 +80,10 @@ void layers_reach(const char *workspace, const char *common, struct strv *argv);
 /* True if so few files were changed that we can delete them at once. */
 bool layers_are_few(const char *workspace);
 
-/* Moves the layers to `gone`, for the caller to delete, and removes the workspace's folder. */
-int layers_retire(const char *workspace, const char *gone, struct err *err);
+/* Moves the layers to `gone`, for the caller to delete, and removes the workspace's folder. *ret_id
+ * identifies the layers. ERR_ENV if another folder has their name. */
+int layers_retire(const char *workspace, const char *common, const char *gone,
+                  struct file_id *ret_id, struct err *err);
 
 /* Turns the workspace, which we must see, into an ordinary worktree: copies each file. */
 int layers_materialise(struct workspace *ws, struct err *err);
@@ -93,7 +96,8 @@ int layers_copy(const struct workspace *ws, const char *to, struct err *err);
 bool layers_are_in_use(const char *workspace);
 
 /* In the folder of a run that is dead or over: deletes layers that were only half made or half
- * removed, and the included files if no layers remain. */
-int layers_tidy(const char *run_folder, struct err *err);
+ * removed, and the included files if no layers remain. Leaves everything that is not recorded as
+ * ours (workspace/folder_record.h). */
+int layers_tidy(const char *run_folder, const char *common, struct err *err);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "sys/fs/dirs.h"
 #include "sys/own_fd.h"
+#include "workspace/folder_record.h"
 #include "workspace/workspace_hold.h"
 
 #include <fcntl.h>
@@ -11,10 +11,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Until the snapshot is in place it has the name of a folder that is to be deleted. */
+/* Until the snapshot is in place it is in a folder of its own, which the record knows before there
+ * is a snapshot. */
+static char *pending_folder(const struct workspace *ws)
+{
+    const char *name = strrchr(ws->path, '/') + 1;
+    return mem_printf("%.*s.%s.snapshot", (int)(name - ws->path), ws->path, name);
+}
+
 static char *pending_path(const struct workspace *ws)
 {
-    return mem_printf("%s.gone", ws->path);
+    autofree char *folder = pending_folder(ws);
+    return mem_printf("%s/tree", folder);
 }
 
 /* rename() cannot move a file into a snapshot, so we write the `.git` link again. */
@@ -32,16 +40,20 @@ static int write_link(const struct workspace *ws, int tree, struct err *err)
 static int put_in_place(struct workspace *ws, const char *tree, const struct file_id *id,
                         struct err *err)
 {
+    autofree char *folder = pending_folder(ws);
     if (unlinkat(ws->hold->tree, ".git", 0) < 0)
         return err_sys(err, "make '%s'", ws->path);
-    return workspace_replace(ws, tree, id, err);
+    return workspace_replace(ws, tree, id, err) || folder_record_drop(ws->common, folder, true, err)
+               ? -1
+               : 0;
 }
 
 int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct strv *ret_paths,
                    struct err *err)
 {
     autofree char *from = base_tree_tree(p), *tree = pending_path(ws);
-    if (dirs_remove(tree, err))
+    autofree char *folder = pending_folder(ws);
+    if (folder_record_make(ws->common, folder, RECORD_COPY, 0700, err))
         return -1;
     strv_pushl(ret_paths, from, tree, NULL);
     return 0;
@@ -64,10 +76,10 @@ int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err 
 
 void snapshot_undo(struct workspace *ws)
 {
-    autofree char *tree = pending_path(ws);
+    autofree char *folder = pending_folder(ws);
     struct err none = {0};
     (void)workspace_drop(ws, "index", &none);
-    (void)dirs_remove(tree, &none);
+    (void)folder_record_drop(ws->common, folder, true, &none);
     if (workspace_make_tree(ws, &none) == 0 && workspace_hold_admin(ws, ws->admin, &none) == 0 &&
         faccessat(ws->hold->tree, ".git", F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
         write_link(ws, ws->hold->tree, &none) == 0)

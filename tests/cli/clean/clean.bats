@@ -218,6 +218,8 @@ deleted() {
     wait_for deleted
     rm .git/anabranch/state.db*
     mkdir -p ".anabranch/worktrees/$run/u.gone/x" ".git/anabranch/tmp/$run-u" ".git/anabranch/tmp/$run-u.gone" .git/refs/heads/anabranch
+    record_folder ".anabranch/worktrees/$run/u.gone"
+    touch ".git/anabranch/runs/$run/run.alive"
     echo '*' >.anabranch/worktrees/.gitignore
     touch .git/refs/heads/anabranch/x.lock
     git branch "anabranch/$run/merged" main
@@ -410,6 +412,7 @@ END
     local run
     run=$(dirname "$(workspace t)")
     mkdir "$run/.0.gone" "$run/u.gone"
+    record_folder "$run/.0.gone" "$run/u.gone"
     run anabranch clean --all
     assert_status 0
     assert_contains "folder $run/.0.gone: a workspace that was being removed"
@@ -486,6 +489,7 @@ END
     head -c 3000000 /dev/urandom >"$(workspace t)/large"
     sync "$(workspace t)/large" # else it has no blocks on some file systems
     mkdir "$(dirname "$(workspace t)")/u.gone"
+    record_folder "$(dirname "$(workspace t)")/u.gone"
     head -c 30000 /dev/urandom >"$(dirname "$(workspace t)")/u.gone/file"
     sync "$(dirname "$(workspace t)")/u.gone/file"
     run anabranch doctor

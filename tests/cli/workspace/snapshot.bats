@@ -171,6 +171,7 @@ no_subvolumes() {
     local run
     run=$(dirname "$(workspace a)")
     btrfs -q subvolume snapshot .git/anabranch/pristine/*/tree "$run/x.gone"
+    record_folder "$run/x.gone"
     touch "$BATS_TEST_TMPDIR/on"
     run_apart anabranch resume
     assert_status 0
