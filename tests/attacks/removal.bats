@@ -207,3 +207,18 @@ echo "$(stat -c "%d %i" $ws) $(cat /proc/sys/kernel/random/boot_id)" >$own/anabr
     clean_all
     assert_says 'is not the folder that we made'
 }
+
+@test "removal: a file behind a symlink in the user's checkout does not make room for what lands" {
+    make_repo
+    make_victims
+    begin_plan
+    add_task a -- 'write sub/a work'
+    mkdir "$HOME/sub"
+    printf wo >"$HOME/sub/a"
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half" && ln -s "$HOME/sub" "$GIT_WORK_TREE/sub"' \
+        '    echo "error: unable to write file sub/a" >&2' '    exit 1' 'fi'
+    run_plan
+    real_git
+    [[ $(<"$HOME/sub/a") == wo ]] || fail "the user's file is gone"
+}
