@@ -1,17 +1,16 @@
 # shellcheck shell=bash
-# For scripts that run suites and count, which source this:
+# Scripts that run suites and count their tests source this file:
 #
 #     . scripts/suites.bash        defines open_slots, take_slots, start, limited, tap_totals, tap_program,
 #                                  bats_file, random_runs, suite, second_tries, sum
 #
-# A suite says how it went in one line, "name: N passed, N failed[, N skipped]"; its output is shown only
-# when something failed, and what was skipped, and why, where $show_skipped is set. A suite fails as well when
-# it runs no test, ends early, or exits with a status that its own numbers do not explain: silence is not
-# success.
+# A suite prints its result in one line, "name: N passed, N failed[, N skipped]". We show its output only if a
+# test failed. If $show_skipped is set, we also show skipped tests and the reasons. A suite also fails if it runs
+# no test, ends early, or exits with a status that its numbers do not explain: silence is not success.
 #
-# What failed may have failed because the machine was busy. tap_program, bats_file and random_runs note it, and
-# second_tries, when all else is over, tries it once more, alone: what passes then is flaky. It counts neither as
-# passed nor as failed.
+# A test may have failed because the machine was busy. tap_program, bats_file and random_runs note each failure.
+# second_tries runs the failed tests once more, alone, after everything else. A test that passes then is flaky: it
+# counts neither as passed nor as failed.
 
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -19,9 +18,8 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 
 work=$(mktemp -d)
 
-# --- several at once
-
-# The machine has so many slots, as tests wait more than they work. A slot is a byte in a pipe.
+# Limits the number of concurrent commands to NUMBER. Tests wait more than they work, so there may be more slots than
+# processors. A slot is a byte in a pipe.
 open_slots() { # NUMBER
     mkfifo "$work/slots" && exec {slots}<>"$work/slots" && printf "%$1s" '' >&"$slots"
 }
@@ -30,7 +28,7 @@ take_slots() { # NUMBER
     read -r -N "$1" -u "$slots" _
 }
 
-# Runs a command in the background, in slots that it gives back; waits until it has them.
+# Waits for slots, runs a command in the background, and then frees the slots.
 start() { # NUMBER COMMAND...
     local number=$1
     shift
@@ -41,7 +39,7 @@ start() { # NUMBER COMMAND...
     } &
 }
 
-# Notes how long a command takes.
+# Records the time that a command takes.
 timed() { # WHAT COMMAND...
     local what=$1 begin=$SECONDS status=0
     shift
@@ -50,10 +48,8 @@ timed() { # WHAT COMMAND...
     return "$status"
 }
 
-# --- one program, one file
-
-# Where there is a timeout command, nothing here can hang for ever: no longer than $patience seconds. What is run is
-# started by $as, which may be a program that makes another user of us.
+# Runs a command for at most $patience seconds, if there is a timeout command, so that no test hangs for ever. $as is put in
+# front of the command; it may be a program that switches to another user.
 patience=600 as=()
 limited() {
     if command -v timeout >/dev/null; then
@@ -63,9 +59,9 @@ limited() {
     fi
 }
 
-# Reads TAP of one or more programs and passes on what is not about success, then the line of totals.
-# Tests that were announced and never reported failed, and so did a program that left with a bad
-# status and no failed test, as with a leak. (cmocka says "not ok 3 # SKIP" for a skipped test.)
+# Reads TAP of one or more programs, prints all lines except those about success, then the totals. An announced test
+# without a result counts as failed. So does a program with a bad status and no failed test, for example
+# because of a leak. (cmocka prints "not ok 3 # SKIP" for a skipped test.)
 tap_totals() {
     awk -v name="$1" '
         function settle() {
@@ -105,8 +101,8 @@ tap_totals() {
         }'
 }
 
-# Notes what is to be tried once more: so many failures of the suite that runs, the file with what was said of
-# them, and the command, which ends with totals and gets the variables ANABRANCH* of now.
+# Notes a command for a second try: the number of failures in the current suite, the file with their output, and
+# the command, which must print totals at its end. It gets the current variables ANABRANCH*.
 try_again() { # WHAT FAILURES FIRST COMMAND...
     local note
     [ "${again-}" ] || return 0
@@ -121,12 +117,12 @@ try_again() { # WHAT FAILURES FIRST COMMAND...
     } >"$note/command"
 }
 
-# The totals of a command that speaks TAP.
+# Prints the totals of a command that prints TAP.
 tapped() { # COMMAND...
     "$@" | tap_totals tapped
 }
 
-# Runs a program that speaks TAP, and passes that on.
+# Runs a program that prints TAP, and passes the TAP on.
 tap_program() { # PROGRAM
     local out=$work/out.$BASHPID status=0
     limited "$1" >"$out" 2>&1 || status=$?
@@ -135,13 +131,13 @@ tap_program() { # PROGRAM
     [ "$status" = 0 ] || try_again "$1" "$(tap_failures "$status" <"$out")" "$out" tapped tap_program "$1"
 }
 
-# How many failures tap_totals makes of the TAP of one program.
+# Prints the number of failures that tap_totals counts in the TAP of one program.
 tap_failures() { # STATUS
     { cat && echo "# exit status $1"; } | tap_totals x | sed -n '$s/.* passed, \([0-9]*\) failed.*/\1/p'
 }
 
-# The tests of one file, or of them the one with that name, as TAP; all where none is found by the name, as bats
-# shows one with a "$" in it otherwise than it looks for it. $bats_tags selects tests by their tags.
+# Runs the tests of one file, or only the test with this name, and prints TAP. If no test has the name, it runs all: bats
+# prints a name with "$" differently from the name that its filter expects. $bats_tags selects tests by their tags.
 bats_file() { # FILE [TEST]
     local out=$work/out.$BASHPID status=0 filter=()
     # shellcheck disable=SC2001 # bash before 5.2 has no & in ${2//...}
@@ -154,7 +150,7 @@ bats_file() { # FILE [TEST]
     [ "$status" = 0 ] || bats_again "$1" "$status" "$out"
 }
 
-# Each test of a file that failed; the whole file where it is not a matter of single tests.
+# Notes each failed test of a file for a second try, or the whole file if no single test explains the failure.
 bats_again() { # FILE STATUS OUTPUT
     local number name failures
     awk -v out="$3" '
@@ -170,7 +166,7 @@ bats_again() { # FILE STATUS OUTPUT
     [ -s "$3.names" ] || try_again "$1" "$failures" "$3" tapped bats_file "$1"
 }
 
-# Runs tests/chaos/run or killpoints, whose failures each begin with the seed or the point and end with "again:".
+# Runs tests/chaos/run or killpoints. The report of each failure begins with the seed or the point and ends with "again:".
 random_runs() { # COMMAND...
     local out=$work/out.$BASHPID status=0 which patience=1200
     limited "$@" >"$out" 2>&1 || status=$?
@@ -227,7 +223,8 @@ failures_noted() { # FOLDER
     find "$1" -name failures -exec cat {} + 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# Tries what was noted once more, one after the other. Where much failed it is not for the moment that it did.
+# Runs the noted commands once more, one after the other. If more than second_tries_most tests failed, a busy machine is not
+# the cause, and we run none of them again.
 second_tries_most=20
 second_tries() {
     local note verdict number
@@ -254,14 +251,14 @@ second_tries() {
     rm -rf "$work/again"
 }
 
-# Whether all is well now: nothing failed, of at least one.
+# Succeeds if the second try ran at least one test and none failed.
 second_try() { # NOTE
     local again=
     (eval "$(<"$1/command")") >"$1/second" 2>&1 </dev/null
     tail -n 1 "$1/second" | grep -qE ': [1-9][0-9]* passed, 0 failed'
 }
 
-# The line that is last, over all suites; fails where one has.
+# Prints the last line, the sum over all suites; fails if a suite failed.
 sum() {
     awk '{ p += $1; f += $2; s += $3; k += $4 }
         END {
