@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2034,SC2154,SC2119,SC2120 # tests look at status, and give options; wait_for has patience, run sets output
-# For tests with the real agent programs, and stand-ins for their models (answers.mjs tells how prompts
-# are their scripts):
+# shellcheck disable=SC2034,SC2154,SC2119,SC2120 # tests read status and pass options; wait_for reads patience, run sets output
+# For tests with the real agent programs, and stand-ins for their models. The prompts are the scripts of the
+# stand-ins, as answers.mjs describes.
 #
 #     load agents_helper
 #     teardown() { end_agents; model_stop; }
@@ -12,10 +12,10 @@ load ../cli/models_helper
 
 MODEL=$BATS_TEST_TMPDIR/model
 
-# Real programs start slowly where the disk is cold and others work beside them.
+# Real programs start slowly if the disk is cold and the machine is busy.
 patience=180
 
-# Puts such a program into PATH, of the set ANABRANCH_TEST_AGENTS; skips the test where it cannot be had.
+# Puts a program of the set ANABRANCH_TEST_AGENTS into PATH; skips the test if it cannot be installed.
 agent_available() { # NAME
     local agent_bin
     command -v node >/dev/null || skip "no node here"
@@ -23,8 +23,6 @@ agent_available() { # NAME
         skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
     PATH=$agent_bin:$PATH
 }
-
-# --- the model
 
 # Starts a stand-in for a model; it listens at $model_port.
 model_start() { # PROGRAM
@@ -45,7 +43,7 @@ model_stop() {
     stop_server "$MODEL/pid"
 }
 
-# Of a test that failed: all that tells why, so that its log is enough.
+# After a failed test, prints everything that may explain the failure, so that the log suffices.
 show_agents() {
     local file
     for file in "$BATS_TEST_TMPDIR"/{out,stderr} .git/anabranch/runs/*/*/*/{out,err} "$MODEL/log"; do
@@ -54,9 +52,7 @@ show_agents() {
     agents_alive
 }
 
-# --- runs
-
-# A task whose lines, behind the `--`, are the answers of the model.
+# Adds a task. The lines after `--` are the answers of the model.
 ask_agent() { # ENGINE ID [LINE...] -- STEP...
     {
         printf '  - id: %s\n    engine: %s\n' "$2" "$1"
@@ -71,14 +67,14 @@ ask_agent() { # ENGINE ID [LINE...] -- STEP...
     } >>plan.yaml
 }
 
-# As run_agents, in the background: $engine.
+# Like run_agents, but in the background: $engine is the process.
 start_agents() { # [OPTION...]
     "$ANABRANCH" run "$@" plan.yaml >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
     engine=$!
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Waits until a command succeeds, for what an agent of start_agents does: not when its run has ended.
+# Waits until a command succeeds, but only until the run of start_agents ends.
 await() { # COMMAND...
     wait_for happened_or_over "$@"
     "$@" || fail "the run has ended, and never: $*"
@@ -88,13 +84,13 @@ happened_or_over() { # COMMAND...
     "$@" || is_gone "$engine"
 }
 
-# What an agent said in all of its attempts.
+# Prints an agent's output from all of its attempts.
 said_by() { # TASK
     cat .git/anabranch/runs/*/"$1"/*/out
 }
 
-# How often a task began. One that another program of its kind kept from their common database, as opencode
-# on a slow machine, was begun anew, and does not count.
+# Checks how often a task started. We do not count an attempt whose program found the database locked that it shares with
+# others of its kind (opencode on a slow machine), because the run starts that task again.
 assert_attempts() { # TASK NUMBER
     local attempt number=0
     for attempt in .git/anabranch/runs/*/"$1"/*/out; do
@@ -111,7 +107,7 @@ assert_landed() { # TASK...
     done
 }
 
-# A task met a limit, and went on in its session, in its workspace, when that had reset.
+# The task met a limit and, after the reset, continued in the same session and workspace.
 assert_went_on() { # TASK FILTER, of jq, which makes session ids of what agents say
     local parked
     [[ $(told task.started "select(.task == \"$1\") | .workspace" | sort -u | wc -l) == 1 ]] || fail "$1 was elsewhere"
@@ -122,14 +118,12 @@ assert_went_on() { # TASK FILTER, of jq, which makes session ids of what agents 
     assert_attempts "$1" 2
 }
 
-# What jq's FILTER makes of the run's events of that name, in $output.
+# Prints jq's FILTER of the run's events with this name in $output.
 told() { # NAME FILTER
     jq -r --arg name "$1" "select(.event == \$name) | $2" <<<"$output"
 }
 
-# --- what all of them are tried with
-
-# Four agents at once: each goes on when it has seen that all four have begun.
+# Runs four agents at the same time: each continues when it has seen that all four have started.
 land_side_by_side() { # ENGINE
     local task
     cat >"$BATS_TEST_TMPDIR/meet" <<'END'
@@ -154,8 +148,8 @@ END
     assert_clean
 }
 
-# One meets an overloaded model, one a limit; both land. Twice `again`: an agent may have noted down that it
-# could not go on, which counts as an answer.
+# One agent meets an overloaded model, one a limit; both land. The step `write again` is there twice, because an agent may record
+# that it could not continue, and the stand-in counts that as an answer.
 meet_limits() { # ENGINE STATUS, of an overloaded model
     ask_agent "$1" over 'permissions: full' -- "fail 1 $2" 'write over "over\n"'
     ask_agent "$1" limit 'permissions: full' -- 'write limit "limit\n"' 'limit 2' 'write again "again\n"' 'write again "again\n"'
@@ -166,7 +160,7 @@ meet_limits() { # ENGINE STATUS, of an overloaded model
     assert_clean
 }
 
-# The model's server wants its agent to come back in hours: it does not wait as long.
+# The model's server tells its agent to retry in two hours: the run parks the task instead of waiting for the agent.
 park_for_hours() { # ENGINE
     local begun reset
     begun=$(date +%s)
@@ -183,9 +177,9 @@ park_for_hours() { # ENGINE
     assert_event limit.opened
 }
 
-# A run with an agent whose tool works for long is asked to end.
+# The run gets SIGTERM while a tool of its agent works.
 end_at_sigterm() { # ENGINE [LINE...]
-    local tool="sleep 34$((RANDOM % 10)).$$" # as no other has them
+    local tool="sleep 34$((RANDOM % 10)).$$" # no other process has these arguments
     ask_agent "$1" a "${@:2}" -- "bash \"(setsid ${tool}1 &); ${tool}2\""
     start_agents
     await pgrep -f "^${tool}2" >/dev/null
@@ -197,8 +191,8 @@ end_at_sigterm() { # ENGINE [LINE...]
     assert_clean
 }
 
-# An engine is killed while a tool works; the run is gone on with, and all lands. Twice b: an agent may
-# have noted down that it was interrupted, which counts as an answer.
+# The engine is killed while a tool works; the run resumes, and everything lands. The step `write b` is there twice, because an agent may
+# record that it was interrupted, and the stand-in counts that as an answer.
 go_on_after_kill() { # ENGINE
     local turn=$BATS_TEST_TMPDIR/turn
     ask_agent "$1" a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # run sets output
-# For tests with the real claude CLI, beside `load agents_helper`.
+# For tests with the real claude CLI, after `load agents_helper`.
 
-# Puts the CLI into PATH, with HOME and configuration of this test; skips the test where it cannot be
-# had.
+# Puts the CLI into PATH, with HOME and configuration of this test; skips the test if the CLI cannot be
+# installed.
 claude_available() {
     agent_available claude
     unset "${!ANTHROPIC_@}" "${!CLAUDE@}"
@@ -13,13 +13,13 @@ claude_available() {
     mkdir -p "$CLAUDE_CONFIG_DIR" "$TMPDIR"
 }
 
-# From now on claude, once it is available, talks to the stand-in.
+# From now on, claude talks to the stand-in. Call claude_available first.
 claude_model_start() {
     model_start anthropic.mjs
     ANTHROPIC_BASE_URL=http://127.0.0.1:$model_port
 }
 
-# One prompt, whose lines are the answers of the model; the events are in $output, one per line.
+# Runs one prompt, whose lines are the answers of the model; $output has the events, one per line.
 run_claude() { # [OPTION...] -- STEP...
     local options=()
     while [[ $1 != -- ]]; do
@@ -31,7 +31,7 @@ run_claude() { # [OPTION...] -- STEP...
     run_apart claude -p --output-format stream-json --verbose "${options[@]}" <"$MODEL/prompt" 3>&-
 }
 
-# What jq's FILTER makes of the events of that type.
+# Prints jq's FILTER of the events of this type.
 claude_events() { # TYPE FILTER
     jq -c "select(.type == \"$1\") | $2" <<<"$output"
 }

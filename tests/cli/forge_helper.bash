@@ -1,15 +1,13 @@
 # shellcheck shell=bash
-# For tests of what goes to a forge, beside `load helper`: the bare repository acme/widget as
-# `origin`, by path or by ssh, and a loopback stand-in for GitHub (tests/forge) for the real gh.
+# For tests with a forge, after `load helper`: the bare repository acme/widget as
+# `origin`, by path or by ssh, and a stand-in for GitHub on the loopback interface (tests/forge) for the real gh.
 #
 #     teardown() { forge_stop; ssh_origin_stop; }
 
-FORGE=$BATS_TEST_TMPDIR/forge # see tests/forge/github.mjs for what is in it
+FORGE=$BATS_TEST_TMPDIR/forge # tests/forge/github.mjs describes its files
 unset "${!GH_@}" "${!GITHUB_@}"
 
-# --- origin
-
-# Makes the bare repository and pushes main of the current one to it.
+# Makes the bare repository, and pushes main of the current repository to it.
 make_bare() {
     git init -q --bare -b main "$FORGE/acme/widget.git"
     git push -q "$FORGE/acme/widget.git" main
@@ -18,18 +16,18 @@ make_bare() {
 add_origin() { # URL
     git remote add origin "$1"
     git fetch -q origin
-    cp .git/config "$BATS_TEST_TMPDIR/config" # what assert_clean wants to see again
+    cp .git/config "$BATS_TEST_TMPDIR/config" # assert_clean compares with it
 }
 
-# As a path; what tells gh the repository is another remote, which git is never to use.
+# Adds the origin by path. gh finds the repository through another remote, which git must never use.
 file_origin() {
     make_bare
     git remote add github https://github.com/acme/widget.git
     add_origin "$FORGE/acme/widget.git"
 }
 
-# As github.com:acme/widget.git, which ssh finds at a loopback port: a real sshd, as the current user,
-# with keys and configuration of this test.
+# Adds the origin as github.com:acme/widget.git, which ssh reaches at a loopback port: a real sshd, which runs as the current
+# user, with the keys and the configuration of this test.
 ssh_origin_start() {
     [[ -n $(sshd_path) ]] || skip "no sshd here"
     local dir=$BATS_TEST_TMPDIR/ssh tries=0
@@ -37,11 +35,11 @@ ssh_origin_start() {
     mkdir -p "$dir"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/key"
     ssh-keygen -q -t ed25519 -N '' -f "$dir/host"
-    # Only git, and its paths begin at the forge's folder.
+    # The key allows git only, with paths relative to the forge's folder.
     # shellcheck disable=SC2016 # that variable is sshd's
     printf 'command="cd \\"%s\\" && exec git-shell -c \\"$SSH_ORIGINAL_COMMAND\\"" %s\n' \
         "$FORGE" "$(<"$dir/key.pub")" >"$dir/authorized"
-    [[ $EUID -ne 0 ]] || mkdir -p /run/sshd # which root's sshd insists on
+    [[ $EUID -ne 0 ]] || mkdir -p /run/sshd # sshd needs it if root runs it
     until start_sshd "$dir" $((20000 + RANDOM)); do
         ((++tries < 20)) || { fail "no sshd: $(<"$dir/log")"; return 1; }
     done
@@ -53,7 +51,7 @@ sshd_path() {
     PATH=$PATH:/usr/sbin command -v sshd
 }
 
-# Whether it listens at the port, which someone else may have.
+# Succeeds if sshd listens at the port; another process may have it.
 start_sshd() { # FOLDER PORT
     local sshd
     sshd=$(sshd_path)
@@ -78,9 +76,7 @@ ssh_origin_stop() {
     stop_server "$BATS_TEST_TMPDIR/ssh/pid"
 }
 
-# --- the forge
-
-# From now on gh talks to the stand-in, and to nothing else.
+# From now on, gh talks to the stand-in only.
 forge_start() {
     command -v gh >/dev/null || skip "no gh here"
     command -v node >/dev/null || skip "no node here"
@@ -90,7 +86,7 @@ forge_start() {
     wait_for forge_decided
     [[ -S $FORGE/socket ]] || { fail "no forge: $(<"$FORGE/log")"; return 1; }
     export GH_CONFIG_DIR=$FORGE/config GH_TOKEN=none GH_PROMPT_DISABLED=1 GH_NO_UPDATE_NOTIFIER=1
-    export TMPDIR=$FORGE/tmp # gh remembers there what the server can do
+    export TMPDIR=$FORGE/tmp # gh caches the features of the server there
     printf '%s\n' "http_unix_socket: $FORGE/socket" "git_protocol: ssh" >"$GH_CONFIG_DIR/config.yml"
 }
 
@@ -102,28 +98,28 @@ forge_stop() {
     stop_server "$FORGE/pid"
 }
 
-# What gh has asked of the forge: the operations by name, one per line.
+# Prints the names of gh's requests to the forge, one per line.
 forge_operations() {
     jq -r '.operation // "\(.method) \(.path)"' "$FORGE/requests"
 }
 
-# What jq's FILTER makes of the input of each change of that name: PullRequestCreate,
+# Prints jq's FILTER of the input of each change with this name: PullRequestCreate,
 # PullRequestUpdate, PullRequestMerge.
 forge_changes() { # OPERATION FILTER
     jq -c "select(.operation == \"$1\") | .variables.input | $2" "$FORGE/requests"
 }
 
-# The pull requests, as `gh pr list` has them: forge_pulls number,title,state
+# Prints the pull requests from `gh pr list`: forge_pulls number,title,state
 forge_pulls() { # FIELDS
     gh pr list -R acme/widget --state all --json "$1" --jq '.[]'
 }
 
-# From now on the forge takes no pull request from that branch.
+# From now on, the forge rejects pull requests from this branch.
 forge_refuse() { # BRANCH
     echo "$1" >>"$FORGE/refuse"
 }
 
-# The pull request is merged, as far as the forge knows: what main is, the test says itself.
+# Marks the pull request as merged at the forge. The test itself must change main.
 forge_merge() { # NUMBER
     gh pr merge -R acme/widget --merge "$1"
 }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# For every file of tests here: `load helper`. ANABRANCH is the program under test.
+# Every test file loads this one: `load helper`. ANABRANCH is the program under test.
 
 setup() {
     : "${ANABRANCH:?is to be the path of the program under test}"
@@ -17,7 +17,7 @@ anabranch() {
     "$ANABRANCH" "$@"
 }
 
-# As `run`, with standard error apart, in $stderr.
+# Like `run`, but with standard error separately in $stderr.
 run_apart() {
     local errors=$BATS_TEST_TMPDIR/stderr
     run with_errors_in "$errors" "$@"
@@ -59,7 +59,7 @@ refute_contains() { # TEXT
     [[ $output != *"$1"* ]] || fail "should not be in the output: $1"
 }
 
-# A wrong call: nothing on standard output, MESSAGE, and where to read more about COMMAND.
+# The command line was wrong: nothing on standard output, MESSAGE, and a pointer to the help of COMMAND.
 assert_usage_error() { # MESSAGE [COMMAND]
     assert_status 2
     [[ -z $output ]] || fail "expected nothing on the standard output"
@@ -68,9 +68,7 @@ assert_usage_error() { # MESSAGE [COMMAND]
     [[ $stderr == "$expected" ]] || fail "expected errors:" "$expected"
 }
 
-# --- repositories, plans and runs
-
-# The repository that we are in gets an identity, and does not see the plan.
+# Gives the current repository an identity, and hides the plan from git.
 set_up_repo() {
     local dir=.git
     [[ -d .git ]] || dir=$(git rev-parse --git-common-dir)
@@ -79,8 +77,8 @@ set_up_repo() {
     echo plan.yaml >>"$dir/info/exclude"
 }
 
-# A repository with one commit, in the folder `repo`, which becomes the current one. The plan's file
-# is one that git does not look at.
+# Makes a repository with one commit in the folder `repo`, and changes to that folder. git ignores the plan's
+# file.
 make_repo() { # [OPTION OF GIT INIT...]
     git init -q -b main "$@" repo
     cd repo || return
@@ -93,12 +91,12 @@ make_repo() { # [OPTION OF GIT INIT...]
     cp .git/config "$BATS_TEST_TMPDIR/config"
 }
 
-# Begins the plan with the given lines of YAML; add_task adds to it.
+# Writes the head of the plan from the given lines of YAML; add_task adds tasks.
 begin_plan() { # [LINE...]
     printf '%s\n' "$@" tasks: >plan.yaml
 }
 
-# A task: lines of YAML, and after a `--` the steps of the built-in agent.
+# Adds a task: lines of YAML, and after `--` the steps of the built-in agent.
 add_task() { # ID [LINE...] [-- STEP...]
     {
         printf '  - id: %s\n' "$1"
@@ -115,7 +113,7 @@ add_task() { # ID [LINE...] [-- STEP...]
     } >>plan.yaml
 }
 
-# For teardown: ends the processes that a test has noted in a file NAME.pid.
+# For teardown: kills the processes that a test has noted in a file NAME.pid.
 kill_noted() {
     local file
     for file in "$BATS_TEST_TMPDIR"/*.pid; do
@@ -123,13 +121,13 @@ kill_noted() {
     done
 }
 
-# The whole run. Descriptor 3 is that of bats, which waits for all who have it.
+# Runs the plan to its end. We close descriptor 3, because bats waits for all processes that have it.
 run_plan() { # [OPTION...]
     run_apart anabranch run --engine sim "$@" plan.yaml 3>&-
     assert_no_sanitizer
 }
 
-# The same in the background; $engine is its process, its events go to the file `events` beside the
+# Runs the plan in the background. $engine is the process; its events go to the file `events` beside the
 # repository.
 start_plan() { # [OPTION...]
     events=$BATS_TEST_TMPDIR/events
@@ -139,7 +137,7 @@ start_plan() { # [OPTION...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Waits for the run that start_plan began; its exit code is in $status then.
+# Waits for the run of start_plan, and sets $status to its exit code.
 end_plan() {
     status=0
     wait "$engine" || status=$?
@@ -160,7 +158,7 @@ wait_for() { # COMMAND...: until it succeeds
     done
 }
 
-# Whether an event was told, in output that is --json.
+# Does the output of --json have this event?
 has_event() { # NAME [TASK] [TEXT]
     printf '%s\n' "$output" | grep -F "\"event\":\"$1\"" | grep -F "${2:+\"task\":\"$2\"}" |
         grep -qF -e "${3-}"
@@ -174,7 +172,7 @@ refute_event() { # NAME [TASK] [TEXT]
     ! has_event "$@" || fail "event: $*"
 }
 
-# The one line of the summary that is about a task.
+# Prints the line of the summary about a task.
 summary_of() { # TASK
     grep -E "^  $1 +(landed|done|failed|stopped|conflicted|skipped|waiting|ready|running)" <<<"$output"
 }
@@ -183,7 +181,7 @@ assert_summary() { # TASK TEXT
     [[ $(summary_of "$1") == *"$2"* ]] || fail "the summary does not say of $1: $2"
 }
 
-# What a file is in a commit, or was when it was.
+# The file has this text in the commit.
 assert_in() { # COMMIT PATH TEXT
     local text
     text=$(git show "$1:$2") || fail "$1 has no $2"
@@ -198,7 +196,7 @@ is_gone() { # PID
     ! kill -0 "$1" 2>/dev/null || [[ $(ps -o state= -p "$1") == Z* ]]
 }
 
-# Ends a server that a test has started in the background, if it has.
+# Ends a server that a test may have started in the background.
 stop_server() { # PIDFILE
     local pid
     [[ -e $1 ]] || return 0
@@ -208,7 +206,7 @@ stop_server() { # PIDFILE
     wait_for is_gone "$pid"
 }
 
-# The processes of this test's agents, by what is in their environment.
+# Lists the processes of this test's agents, by their environment.
 agents_alive() {
     local file
     grep -slzx -e "HOME=$HOME" /proc/[0-9]*/environ | while read -r file; do
@@ -223,8 +221,8 @@ no_agents() {
     [[ -z $(agents_alive) ]]
 }
 
-# After a run nothing is left: no workspace, branch, lock, process or file, and the configuration is
-# as it was. Refs that are to be there are given, as patterns; kept=N workspaces likewise.
+# The run left nothing behind: no workspace, branch, lock, process or file, and an unchanged
+# configuration. The arguments are exceptions: patterns of refs that must exist, and kept=N workspaces.
 assert_clean() { # [kept=N] [REF...]
     local kept=0 ref pattern known
     [[ ${1-} != kept=* ]] || { kept=${1#kept=} && shift; }
@@ -233,7 +231,7 @@ assert_clean() { # [kept=N] [REF...]
     while read -r ref; do
         known=
         for pattern in "$@"; do
-            # shellcheck disable=SC2053 # a pattern it is
+            # shellcheck disable=SC2053 # a pattern
             [[ $ref != $pattern ]] || known=1
         done
         [[ $known ]] || fail "a ref is left: $ref"
@@ -254,12 +252,12 @@ assert_clean() { # [kept=N] [REF...]
     git fsck --connectivity-only >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
 }
 
-# The checkout is what its branch is.
+# The checkout matches its branch.
 assert_unchanged_checkout() {
     [[ -z $(git status --porcelain) ]] || fail "status:" "$(git status --porcelain)"
 }
 
-# Puts a program named git in front of the real one, which is $git; the subcommand is in $sub.
+# Puts a program named git in front of the real one. In its lines, $git is the real one and $sub the subcommand.
 wrap_git() { # LINE OF SHELL...
     mkdir -p "$BATS_TEST_TMPDIR/bin"
     {
@@ -283,7 +281,7 @@ real_git() {
     PATH=${PATH#"$BATS_TEST_TMPDIR/bin:"}
 }
 
-# From now on each git that is started leaves its arguments in the file `calls`.
+# From now on, each git process appends its arguments to the file `calls`.
 count_gits() {
     local real
     real=$(command -v git)
@@ -298,7 +296,7 @@ gits() { # [WORD]
     grep -c -e "${1-}" "$BATS_TEST_TMPDIR/calls"
 }
 
-# Whether a file is in a task's workspace, also where only the run sees that.
+# Does a task's workspace have this file, even if only the run sees the workspace?
 workspace_has() { # TASK FILE
     local place
     for place in "$1" ".$1.layers/upper" .+brought/tree; do

@@ -1,15 +1,13 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # lines for the shell of a stub
 # shellcheck disable=SC2119,SC2120 # tests give options
-# For tests of agent programs, beside `load helper` and `load run_helper`: programs that stand in for
-# them. The real ones are in tests/agents.
+# For tests of agent programs, after `load helper` and `load run_helper`: stand-ins for these programs.
+# Tests with the real ones are in tests/agents.
 
 STUB=$BATS_TEST_TMPDIR/stub
 
-# --- stand-ins for the programs
-
-# Puts such a program into PATH: it notes down how it was called, in the folder $STUB, does what the lines
-# of shell say, and then prints and ends as the real one did in a transcript.
+# Puts a stand-in into PATH. It records its arguments, environment and input in the folder $STUB, runs the lines
+# of shell, and then prints the output of a transcript of the real program and exits with its code.
 stub_agent() { # PROGRAM TRANSCRIPT [LINE...]
     local transcripts program=$1 name=$2 code
     transcripts=$(dirname "${BASH_SOURCE[0]}")/../dialects/transcripts
@@ -40,14 +38,12 @@ assert_variable() { # TASK LINE
     grep -qxF -e "$2" "$STUB/$1.env" || fail "$1 has not: $2" "$(grep -F -e "${2%%=*}" "$STUB/$1.env")"
 }
 
-# --- their runs
-
 run_agents() { # [OPTION...]
     run_apart anabranch run --report report.json "$@" plan.yaml 3>&-
     assert_no_sanitizer
 }
 
-# What became of a task, by jq's FILTER.
+# Prints jq's FILTER of a task in the report.
 task_report() { # TASK FILTER
     jq -r ".tasks[] | select(.id == \"$1\") | $2" report.json
 }
@@ -57,7 +53,7 @@ assert_failed() { # TASK CLASS [TEXT]
     [[ $(task_report "$1" .reason) == *"${3-}"* ]] || fail "not the reason of $1: $3" "$(task_report "$1" .reason)"
 }
 
-# Every line of the input: of that engine's transcript of that name the failure has that class.
+# Each line of the input names a transcript of the engine and the expected class of failure.
 assert_classes() { # ENGINE
     local name class
     while read -r name class; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # start_plan sets events and engine, run sets output, run_apart stderr
-# For the tests of running: what agents are made to do, and what is looked at while they do it.
+# For tests of runs: scripts for agents, and ways to observe a live run.
 
 export STAMPS=$BATS_TEST_TMPDIR/stamps
 
@@ -17,26 +17,26 @@ end_agents() {
     return 0
 }
 
-# The engine dies, and we wait for nothing of it: that is for `resume` to do.
+# Kills the engine. We do not wait for its children: `resume` must handle them.
 kill_engine() {
     kill -KILL "$engine"
     wait "$engine" 2>/dev/null || true
     rm -f "$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Its agents have ended as well.
+# Kills the engine, and waits until its agents have ended.
 kill_run() {
     kill_engine
     wait_for no_agents
 }
 
-# Starts the plan, and waits for an agent to be at a place that touches the file `here`.
+# Starts the plan, and waits until an agent touches the file `here`.
 start_and_wait() {
     start_plan
     wait_for test -e "$BATS_TEST_TMPDIR/here"
 }
 
-# A git of the run hangs: the user asks twice to stop.
+# A git process of the run hangs, and the user sends the stop signal twice.
 stop_twice() {
     start_plan
     wait_for test -e "$BATS_TEST_TMPDIR/hangs"
@@ -49,7 +49,7 @@ stop_twice() {
     assert_status 130
 }
 
-# For setup_file: what works on this machine.
+# For setup_file: notes what works on this machine.
 note_doctor() {
     local probe=$BATS_FILE_TMPDIR/probe
     git init -q "$probe"
@@ -61,8 +61,8 @@ needs_overlay() {
     grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
 }
 
-# A line of shell for an agent: notes how many of its kind are at work, and goes on when N have been
-# seen at once.
+# Prints a line of shell for an agent: it records how many agents of its kind are running, and continues when it has
+# seen N at the same time.
 busy() { # N [KIND]
     cat >"$BATS_TEST_TMPDIR/busy" <<'END'
 #!/bin/sh
@@ -90,12 +90,12 @@ most_at_once() { # [KIND]
     sort -n "$STAMPS/${1:-all}.count" | tail -n 1 | tr -d ' '
 }
 
-# A line of shell that waits until there is such a file.
+# Prints a line of shell that waits until the file exists.
 until_exists() { # NAME
     echo "n=0; until test -e $BATS_TEST_TMPDIR/$1; do sleep 0.02; n=\$((n+1)); test \$n -lt 3000 || exit 1; done"
 }
 
-# A line of shell by which someone else commits a file to what is checked out in the user's folder.
+# Prints a line of shell that commits a file in the user's checkout, as another person.
 committer() { # PATH [TEXT]
     local script=$BATS_TEST_TMPDIR/committer-$1
     cat >"$script" <<END
@@ -104,7 +104,7 @@ unset GIT_CEILING_DIRECTORIES
 cd '$PWD' || exit
 n=0
 until echo '${2:-here}' >'$1' && git add -- '$1' && git commit -q -m 'by someone else'; do
-    sleep 0.02 # we may be at work in this checkout
+    sleep 0.02 # the run may hold the lock of this checkout
     n=\$((n + 1))
     test \$n -lt 3000 || exit 1
 done
@@ -121,7 +121,7 @@ landed_in_order() {
     printf '%s\n' "$output" | sed -n 's/.*"event":"task.landed".*"task":"\([^"]*\)".*/\1/p' | paste -s -d ' '
 }
 
-# From now on a checkout of `file` says that it began, and ends when it may.
+# From now on, a checkout of `file` touches `smudging`, and waits for `smudge-on`.
 slow_checkout() {
     cat >"$BATS_TEST_TMPDIR/smudge" <<END
 #!/bin/sh
@@ -137,14 +137,14 @@ END
     cp .git/config "$BATS_TEST_TMPDIR/config"
 }
 
-# The engine has taken the signal that was sent to it.
+# Succeeds when the engine has received the signal.
 signal_seen() {
     local pending
     pending=$(sed -n 's/^\(ShdPnd\|SigPnd\):[[:space:]]*//p' "/proc/$engine/status" | tr -d '0\n')
     [[ -z $pending ]]
 }
 
-# A line of shell for a verification: the first one of each task waits until both have begun.
+# Prints a line of shell for a verification: it waits until the verifications of both tasks have started.
 both_verify() {
     cat >"$BATS_TEST_TMPDIR/both" <<'END'
 #!/bin/sh
@@ -160,9 +160,7 @@ END
     echo "$BATS_TEST_TMPDIR/both"
 }
 
-# --- steering a run
-
-# The command succeeds and says so.
+# The command succeeds and prints the text.
 says() { # TEXT COMMAND...
     local text=$1
     shift
@@ -181,7 +179,7 @@ refuses() { # TEXT COMMAND...
     [[ $stderr == *"$text"* ]] || fail "expected: $text"
 }
 
-touches() { # NAME...: lets agents go on
+touches() { # NAME...: lets agents continue
     local name
     for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
 }

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# For the tests of streams: manifests whose agents are scripted.
+# For tests of streams: manifests with scripted agents.
 
-# Begins a manifest with the given lines of YAML; add_batch adds to it.
+# Writes the head of a manifest from the given lines of YAML; add_batch adds batches.
 begin_manifest() { # [LINE...]
     printf '%s\n' 'plan_id: demo' "$@" 'batches:' >plan.yaml
 }
 
-# A batch that waits for none but those that its lines name, with one agent that does these steps.
+# Adds a batch with one agent and its steps. The batch depends only on the batches that its lines name.
 add_batch() { # ID [LINE...] [-- STEP...]
     local order='depends_on: []' line
     {
@@ -29,7 +29,7 @@ run_streams() { # [OPTION...]
     assert_no_sanitizer
 }
 
-# As start_plan.
+# Like start_plan, for streams.
 start_streams() { # [OPTION...]
     events=$BATS_TEST_TMPDIR/events
     "$ANABRANCH" streams --engine sim --json "$@" plan.yaml \
@@ -38,22 +38,22 @@ start_streams() { # [OPTION...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Whether an agent has got as far as this file, in the only run that there is.
+# Has the agent of a stream written this file? For tests with one run.
 has_written() { # STREAM FILE
     compgen -G ".anabranch/worktrees/*/$1/$2" >/dev/null
 }
 
-# The prompt that a stream was given, in the only run that there is.
+# Prints the prompt of a stream. For tests with one run.
 prompt_of() { # STREAM [ATTEMPT]
     cat .git/anabranch/runs/*/"$1/${2:-1}/prompt"
 }
 
-# A program called claude on PATH; it gets the lines of shell, and its argv is noted.
+# Puts a program named claude into PATH, which notes its arguments and then runs the lines of shell.
 stub_claude() { # LINE...
     mkdir -p "$BATS_TEST_TMPDIR/stub"
     {
         echo '#!/bin/bash'
-        # shellcheck disable=SC2028 # for the printf there
+        # shellcheck disable=SC2028 # for the printf in the stub
         echo "printf '%s\n' \"\$*\" >>'$BATS_TEST_TMPDIR/argv'"
         printf '%s\n' "$@"
     } >"$BATS_TEST_TMPDIR/stub/claude"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # run_apart sets stderr
-# For tests of what is done with threads, beside `load helper`: threads that fanout made, and work in
+# For tests of threads, after `load helper`: threads of fanout, and work in
 # them.
 
 # Adds a thread to the plan.
@@ -11,7 +11,7 @@ add_thread() { # ID [LINE OF TOML...]
     echo >>plan.toml
 }
 
-# Threads of these ids, in this merge order; each owns the folder of its name.
+# Writes a plan with threads of these ids, in this merge order; each owns the folder of its name.
 plan_threads() { # ID...
     local id order=0
     echo plan.toml >>.git/info/exclude
@@ -27,7 +27,7 @@ fan_out() {
     cp .git/config "$BATS_TEST_TMPDIR/config"
 }
 
-# A repository with such threads.
+# Makes a repository with these threads.
 make_threads() { # ID...
     make_repo
     plan_threads "$@"
@@ -42,7 +42,7 @@ branch() { # ID
     echo "parallel/part$1-thread-$1"
 }
 
-# What thread ID is to have in a file, which is then committed, whatever its hooks say.
+# Writes a file in thread ID and commits it, without hooks.
 work() { # ID PATH TEXT [SUBJECT]
     mkdir -p "$(dirname "$(tree "$1")/$2")"
     echo "$3" >"$(tree "$1")/$2"

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# For the tests on a real terminal: one that tmux makes, with nothing of the user's.
+# For tests on a real terminal, which tmux provides, without the user's configuration.
 
-# Each terminal has a server of its own: one that is just ending takes no new ones.
+# Each terminal gets a server of its own, because a server that is just ending accepts no new terminals.
 tmux_() {
     TMUX_TMPDIR=$BATS_TEST_TMPDIR tmux -L "test${terminals:-0}" -f /dev/null "$@" 3>&-
 }
 
-# Runs a command on a terminal of that size; before and after it the terminal's settings are noted.
-# What it says on its standard error is in the file `errors`.
+# Runs a command on a terminal of this size, and records the terminal's settings before and after it.
+# Its standard error goes to the file `errors`.
 on_terminal() { # COLUMNS ROWS COMMAND...
     local columns=$1 rows=$2 script=$BATS_TEST_TMPDIR/on-terminal
     shift 2
@@ -37,7 +37,7 @@ has_on_screen() { # TEXT
     screen_now | grep -qF -e "$1"
 }
 
-# Waits until the screen has the text.
+# Waits until the screen shows the text.
 sees() { # TEXT
     local deadline=$((SECONDS + 60))
     until has_on_screen "$1"; do
@@ -54,8 +54,8 @@ sees_no() { # TEXT
     done
 }
 
-# The program has ended, and the terminal is as it was: its settings, the screen that was there
-# before, and the cursor.
+# The program has ended and restored the terminal: the settings, the previous screen, and
+# the cursor.
 assert_terminal_is_back() {
     wait_for test -s "$BATS_TEST_TMPDIR/after"
     cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" || fail "the terminal's settings are others"
