@@ -1,9 +1,9 @@
 /*
- * Writes a plan of any size to the standard output, the same one each time.
+ * Writes a plan of any size to standard output, always the same one.
  *
  *     generate SYNTAX SHAPE TASKS [paths]
  *
- * With "paths" it writes instead, one per line, a file that each task's claim matches.
+ * With "paths", it writes one line per task instead: a file that matches the task's claim.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -45,14 +45,14 @@ static void shape_wide(struct task *t)
     (void)t;
 }
 
-/* None to three dependencies, anywhere before it; naming one twice is allowed. */
+/* Adds up to three dependencies on earlier tasks; duplicates are allowed. */
 static void shape_random(struct task *t)
 {
     for (uint64_t left = t->n ? draw(DEPS_MAX + 1) : 0; left; left--)
         t->deps[t->dep_count++] = (unsigned)draw(t->n);
 }
 
-/* Nothing literal in front. */
+/* The globs have no literal prefix. */
 static void shape_globs(struct task *t)
 {
     snprintf(t->claim, sizeof(t->claim), "**/file%u.c", t->n);

@@ -1,16 +1,16 @@
 /*
- * Runs a program several times, one after the other, and says what it cost.
+ * Runs a program several times, one after the other, and prints its cost.
  *
  *     measure [-o] RUNS SECONDS PROGRAM [ARGUMENT]...
  *
- * It is run once, and then again until there were RUNS runs or SECONDS have passed. Its standard
- * output goes to /dev/null. Printed is one line: the number of runs, the shortest and the median
- * wall time and the least processor time in microseconds, and the largest peak of resident memory
- * in KiB. Processor time and memory are those of its own children (git) as well, memory that of the
- * largest of them. On Linux what it left to others is waited for, and counts for the processor
- * time, not for the wall time. With -o there is one number more, the peak of the program's own
- * memory as far as it was seen by looking a hundred times a second; 0 where it was not. A program
- * that does not exit with 0 is an error.
+ * It runs the program at least once, until there were RUNS runs or SECONDS have passed. The
+ * program's standard output goes to /dev/null. The result is one line: the number of runs, the
+ * shortest and the median wall time and the least processor time in microseconds, and the largest
+ * peak of resident memory in KiB. Processor time includes the program's children (git); the peak is
+ * that of the largest process. On Linux, we also wait for processes that the program leaves behind:
+ * they count for the processor time, not for the wall time. With -o there is one more number, the
+ * peak of the program's own memory, from a hundred samples a second, or 0 if there was no sample.
+ * It is an error if the program does not exit with 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static int fail(const char *program, const char *what, int errnum)
     return -1;
 }
 
-/* getrusage(2) counts in KiB, but on macOS in bytes. */
+/* getrusage(2) counts in KiB, on macOS in bytes. */
 static long peak_kib(const struct rusage *usage)
 {
 #ifdef __APPLE__
@@ -85,7 +85,7 @@ static long own_kib(pid_t pid)
     return kib;
 }
 
-/* Looks at it until it has ended; where the system cannot tell of that, not at all. */
+/* Samples the process until it ends; takes no sample if the system cannot report its end. */
 static long watch(pid_t pid)
 {
     long peak = 0;
@@ -104,7 +104,7 @@ static long watch(pid_t pid)
     return peak;
 }
 
-/* Who was left alone has become our child. */
+/* Orphans have become our children. */
 static void wait_for_rest(void)
 {
     while (wait(NULL) >= 0 || errno == EINTR)
