@@ -1,4 +1,4 @@
-"""The disk that a repository is on: where it is a small one of its own it can be full or read-only for a while."""
+"""The disk of a repository. If it is a small disk of its own, it can be full or read-only for a while."""
 import collections
 import errno
 import os
@@ -7,7 +7,7 @@ import stat
 import subprocess
 import time
 
-SMALL = 72 << 20  # bytes: what a run asks for at its start, and a little
+SMALL = 72 << 20  # bytes: the minimum that a run requires at its start, and a little more
 
 Illness = collections.namedtuple('Illness', 'what how begin')
 
@@ -17,12 +17,12 @@ def mount(*args):
 
 
 def mount_small(path):
-    """Where workspaces are to be snapshots, a disk that has them."""
+    """A small disk in memory, or a btrfs if workspaces must be snapshots."""
     if os.environ.get('ANABRANCH_PROVIDER') != 'snapshot':
         return mount('-t', 'tmpfs', '-o', f'size={SMALL}', 'chaos', path)
     image = f'{path}.image'
     with open(image, 'wb') as f:
-        f.truncate(3 * SMALL)  # half of it is the file system's own
+        f.truncate(3 * SMALL)  # the file system itself needs half of it
     made = subprocess.run(['mkfs.btrfs', '-q', '-m', 'single', image], capture_output=True).returncode == 0
     return made and mount('-o', 'loop', image, path)
 
@@ -37,7 +37,7 @@ class Disk:
         os.mkdir(path)
         self.mounted = small and mount_small(path)
         self.missing = small and not self.mounted
-        self.ill, self.past = None, []  # past: an illness, and when it ended
+        self.ill, self.past = None, []  # past: pairs of an illness and the time of its end
 
     def remove(self, keep_in=None):
         if self.mounted:
@@ -46,7 +46,7 @@ class Disk:
             subprocess.run(['umount', self.path], check=True)
 
     def illnesses(self, since):
-        """Those of which something was to be felt after a moment."""
+        """The illnesses that ended after this moment, and the present one."""
         return [i for i, end in self.past if end > since] + ([self.ill] if self.ill else [])
 
     def fill(self):
@@ -60,8 +60,8 @@ class Disk:
                     raise
 
     def forbid_writing(self):
-        """Whether it is read-only now. The kernel refuses that as long as a file is open for writing, which the store
-        is while an engine lives; a read-only mount on top of the repository leaves nothing out but such files."""
+        """Makes the disk read-only; true on success. The kernel refuses this while a file is open for writing, as the store is while an
+        engine lives. Then we cover the repository with a read-only mount, which affects everything except open files."""
         begin, repo = time.monotonic(), f'{self.path}/repo'
         how = 'remounted' if mount('-o', 'remount,ro', self.path) else 'covered'
         if how == 'covered' and not mount('--bind', repo, repo):
@@ -70,11 +70,11 @@ class Disk:
         return how == 'remounted' or mount('-o', 'remount,bind,ro', repo)
 
     def heal(self):
-        """Who began to work in a covered repository may still do so: it is made writable before it is uncovered."""
+        """Processes that started in a covered repository still use the cover: make it writable before removing it."""
         if not self.ill:
             return
         if os.path.exists(self.ballast):
-            os.truncate(self.ballast, 0)  # whoever has just been forked may still have it
+            os.truncate(self.ballast, 0)  # a process that was just forked may still have it open
             os.unlink(self.ballast)
         elif self.ill.how == 'remounted':
             subprocess.run(['mount', '-o', 'remount,rw', self.path], check=True)

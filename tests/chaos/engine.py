@@ -1,4 +1,4 @@
-"""One plan, and the engines that carry it out one after the other, each until it ends or is disturbed."""
+"""One plan, and the engines that run it one after the other, each until it ends or is disturbed."""
 import collections
 import json
 import os
@@ -9,13 +9,13 @@ import uuid
 import hunt
 from world import Wrong
 
-LIMIT = 90  # seconds that an engine may take, undisturbed or not
+LIMIT = 90  # seconds that an engine may take, with or without disturbances
 
 Hit = collections.namedtuple('Hit', 'round victim signals what', defaults=((), ''))
 
 
 class Engine:
-    """`told` is the run as `status` had it last, `code` the exit code of the one that finished it."""
+    """`told` is the run in the last output of `status`, `code` the exit code of the engine that finished it."""
 
     def __init__(self, world, plan):
         self.world, self.plan, self.program = world, plan, world.program
@@ -38,7 +38,7 @@ class Engine:
                                             stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
 
     def progress(self):
-        """Changes with about everything that the engine does."""
+        """A value that changes with almost every step of the engine."""
         def size(path):
             try:
                 st = os.stat(path)
@@ -50,7 +50,7 @@ class Engine:
                 size(f'{git}/anabranch/state.db-wal'), size(f'{git}/anabranch/tmp'), size(f'{git}/worktrees'))
 
     def watch(self, due):
-        """Sees it to its end; each disturbance is tried from its step of progress on until it is done."""
+        """Watches the engine until its end. From its step of progress on, each disturbance is retried until it succeeds."""
         last, step, begin = None, 0, time.monotonic()
         while self.process.poll() is None:
             now = self.progress()
@@ -67,7 +67,7 @@ class Engine:
                 time.sleep(0.001)
 
     def round(self, args, disturbances, extra):
-        """From its start to its end: the exit code. What is to come at step 0 comes before it starts."""
+        """Runs one engine, and returns its exit code. Disturbances of step 0 come before its start."""
         begin, due = time.monotonic(), sorted(disturbances, key=lambda d: d.step)
         self.rounds += 1
         while due and due[0].step == 0 and due[0].act(self):
@@ -80,7 +80,7 @@ class Engine:
         return self.process.returncode
 
     def ask(self, *args):
-        """Undisturbed: its exit code and what it said. A disk that was ill meanwhile, for another plan, has disturbed it."""
+        """Runs a command undisturbed; returns its exit code and output. If the disk was ill for another plan meanwhile, retries."""
         while True:
             self.world.wait_well()
             begin = time.monotonic()
@@ -90,14 +90,14 @@ class Engine:
                 return p.returncode, p.stdout, p.stderr
 
     def look(self):
-        """The newest run of the plan as `status` tells it, or None where there was none yet."""
+        """The plan's newest run from `status`, or None if there is none yet."""
         self.told = None
         if os.path.exists(f'{self.world.repo}/.git/anabranch/state.db'):
             code, out, err = self.ask('history', '--json')
             if code and 'nothing was ever run' not in err:
                 raise Wrong(f'history: {code}: {err}')
             runs = [r['run'] for r in map(json.loads, out.splitlines()) if r['plan'] == self.plan.file]
-            runs = [r for r in runs if os.path.exists(f'{self.world.repo}/.git/anabranch/runs/{r}')]  # else: not begun
+            runs = [r for r in runs if os.path.exists(f'{self.world.repo}/.git/anabranch/runs/{r}')]  # otherwise it had not begun
             if runs:
                 code, out, err = self.ask('status', '--json', runs[0])
                 if code:
@@ -106,7 +106,7 @@ class Engine:
         return self.told
 
     def is_hurt(self):
-        """Whether tasks may have failed that should not: something else than the engine was hit."""
+        """True if a disturbance hit something other than the engine: then tasks may fail that otherwise would not."""
         return any(hit.victim != 'engine' for hit in self.hits)
 
     def end_all(self):

@@ -1,4 +1,4 @@
-"""The processes of one run, found by a mark in their environment; nothing else is ever signalled."""
+"""Finds the processes of one run by a mark in their environment, and signals no others."""
 import os
 import signal
 import time
@@ -8,7 +8,7 @@ def read(path):
     try:
         with open(path, 'rb') as f:
             return f.read()
-    except OSError:  # it ends as we look
+    except OSError:  # the process has just ended
         return b''
 
 
@@ -27,7 +27,7 @@ def marked(mark):
 
 
 def below(pid):
-    """Its descendants; far quicker than to look at all processes, as those of git are gone in a moment."""
+    """The descendants of a process. This is much faster than a search of all processes, and git's live only for a moment."""
     children = [int(p) for p in read(f'/proc/{pid}/task/{pid}/children').split()]
     return children + [p for child in children for p in below(child)]
 
@@ -38,7 +38,7 @@ def describe(pids):
 
 
 def send(pid, mark, *signals):
-    """Signals a process that has the mark; the descriptor makes sure that it is the one looked at."""
+    """Signals a process that has the mark. The descriptor ensures that we signal the process that we checked."""
     try:
         fd = os.pidfd_open(pid)
     except OSError:
@@ -57,7 +57,7 @@ def send(pid, mark, *signals):
 
 
 def end_all(mark, first):
-    """Kills all that have the mark, those that are known first, until there is none."""
+    """Kills all processes with the mark, the given ones first, until none is left."""
     for pid in first:
         send(pid, mark, signal.SIGKILL)
     while left := marked(mark):
@@ -66,7 +66,7 @@ def end_all(mark, first):
 
 
 def wait_gone(mark, seconds):
-    """The processes that are still there after so many seconds, and how long it took."""
+    """Waits until no process is left, or for this many seconds; returns the rest, and the time."""
     begin = time.monotonic()
     while (left := marked(mark)) and time.monotonic() - begin < seconds:
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What must hold, after each interruption and at the end."""
+"""The invariants that must hold after each interruption and at the end."""
 import glob
 import os
 import re
@@ -16,23 +16,23 @@ def want(holds, text):
 
 
 def check_exit(engine, code, hits):
-    """Exit codes are those of the manual; signals are those that were sent, before and after they are heeded."""
+    """The exit code is one of the manual, or that of a signal that we sent, handled or not."""
     allowed = {0, 1, 4} | ({3} if any(h.victim != 'engine' for h in hits) else set())
     for number in (getattr(signal, name) for h in hits if h.victim in ('engine', 'all') for name in h.signals):
         allowed |= {-number} if number == signal.SIGKILL else {-number, 128 + number}
     if any(h.what == 'covered' for h in hits) and 'cannot find its folder' in engine.said():
-        allowed.add(2)  # it began in the cover, which was taken away
+        allowed.add(2)  # it started in the covered repository, and the cover was removed
     want(code in allowed, f'exit code {code} of {engine.plan.name} after {hits}: {engine.said()}')
 
 
 def check_said(engine):
-    """A round may not end with a complaint of a sanitizer or an assertion."""
+    """No round ends with a report of a sanitizer or a failed assertion."""
     text = engine.said()
     want(not re.search(r'Sanitizer|runtime error|Assertion|core dumped', text), f'round {engine.rounds}: {text}')
 
 
 def check_checkout(world):
-    """Whatever the person has done in between, their checkout is that of main, and nothing of it is in the middle."""
+    """After all that the person has done, main is checked out and unchanged, and no rebase, merge or the like is in progress."""
     world.restless.ends_all()
     head, status = world.restless.head(), world.git('status', '--porcelain=v1', '--untracked-files=no')
     want(head == 'main' and not status, f"the person's checkout is of {head}: {status}")
@@ -50,12 +50,12 @@ def check_user(world):
 
 
 def check_history(world):
-    """The base only ever went forward, as git noted it and as it was seen, and has all that people put on it."""
+    """The base only moved forward, in the reflog and in what we saw, and it has all commits of people."""
     if world.restless:
-        return  # they rewrite it themselves
+        return  # the person rewrites it
     others = list(world.others)
     world.see_base()
-    tips = list(world.tips)  # another plan's thread notes more meanwhile
+    tips = list(world.tips)  # another plan's thread may add more meanwhile
     with open(f'{world.repo}/.git/logs/{world.base}') as f:
         moves = [line.split()[:2] for line in f if line.endswith('\n')]
     moves = moves[1:] + list(zip(tips, tips[1:]))
@@ -70,7 +70,7 @@ def check_history(world):
 
 
 def check_ledger(world):
-    """Whatever an agent wrote can be reached from a ref, or is in a workspace that is named."""
+    """Everything that an agent wrote is reachable from a ref, or in a workspace that the run reports."""
     with open(world.ledger) as f:
         entries = [line.split() for line in f]
     objects = [line.split(' ', 1) for line in world.git('rev-list', '--objects', '--all').splitlines()]
@@ -92,12 +92,12 @@ def is_published(engine):
 
 
 def check_told(engine):
-    """What the store says to have landed has, also right after an interruption."""
+    """All tasks that have landed according to the store really have, even right after an interruption."""
     world, run = engine.world, engine.told
     known = ('finished', 'stopped', 'broken', 'interrupted', 'unknown')
     want(run['state'] in known, f'the run is said to be {run["state"]}')
     if world.restless:
-        return  # who rewrites what has landed: check_work() looks for it
+        return  # the person rewrites landed commits: check_work() checks them
     at = [tip(engine), world.commit_of(f'refs/anabranch/runs/{run["run"]}')]
     for task in run['tasks']:
         if task['state'] == 'landed':
@@ -127,7 +127,7 @@ def expected_exit(engine):
 
 
 def check_work(world):
-    """What landed and what the person committed is on the base or on the branch of a result, whoever rewrote it."""
+    """Landed work and the person's commits are on the base or on a result branch, even after the person rewrote them."""
     places = [world.commit_of(world.base), world.commit_of('refs/heads/main'), *(tip(e) for e in world.engines)]
     trees = [world.tree(p) for p in set(places)]
     for engine in world.engines:
@@ -149,15 +149,15 @@ def check_outcome(engine, blocked):
 
 
 def landed_on(world, commit, engine):
-    """The tasks of an engine whose landing a commit has; not those of another run that it was made without."""
+    """The engine's tasks whose landings this commit contains; another run's commit may lack some."""
     landings = {t['id']: t['landed'] for t in engine.told['tasks'] if t['state'] == 'landed'}
     return [t for t in engine.plan.tasks if t.name in landings and world.contains(commit, landings[t.name])]
 
 
 def expected_tree(world, commit, found):
-    """The first tree, what others committed, and what landed, of all runs."""
+    """The first tree, the commits of other people, and the landed work of all runs."""
     expected = dict(world.first_tree)
-    for path, other in world.others:  # where the base could not follow, it has some that the tip has not
+    for path, other in world.others:  # if the base could not follow, it has commits that the tip lacks
         if world.contains(commit, other):
             expected[path] = ('100644', 'of someone else\n')
     for engine in world.engines:
@@ -172,7 +172,7 @@ def expected_tree(world, commit, found):
 
 
 def check_tree(world, commit):
-    """The tip is what is expected of it, each thing once."""
+    """The tip has the expected content, and each piece once."""
     found = world.tree(commit)
     expected = expected_tree(world, commit, found)
     want(sorted(found) == sorted(expected), f'files on the tip: {sorted(set(found) ^ set(expected))} differ')
@@ -184,10 +184,10 @@ def check_tree(world, commit):
 
 
 def check_landed_once(world, commit, engine):
-    """One commit on the way to the tip for each landing."""
+    """The history of the tip has one commit per landing."""
     style, landed = engine.plan.style, {t.name for t in landed_on(world, commit, engine)}
     if style == 'rebase':
-        return  # the tree shows it: each task's lines are there once
+        return  # check_tree() covers this: each task's lines are there once
     log = world.git('log', '--format=%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)|%P',
                     f'{world.first}..{commit}')
     for name in (t.name for t in engine.plan.tasks):
@@ -197,7 +197,7 @@ def check_landed_once(world, commit, engine):
 
 
 def check_left(world):
-    """No worktree, ref, lock or temporary file but those that a person is to look at."""
+    """No worktree, ref, lock or temporary file is left, except those for a person."""
     kept = [t for e in world.engines for t in e.told['tasks'] if t['state'] == 'conflicted']
     git = f'{world.repo}/.git'
     listing = world.git('worktree', 'list', '--porcelain').splitlines()
@@ -216,13 +216,13 @@ def check_left(world):
     admin = os.listdir(f'{git}/worktrees') if os.path.exists(f'{git}/worktrees') else []
     want(len(admin) == len(kept), f'left in .git/worktrees: {admin}')
     odd = {e for e in os.listdir(git) if e.startswith(('MERGE_', 'CHERRY', 'AUTO_', 'REVERT', 'rebase', 'sequencer'))}
-    odd -= {'AUTO_MERGE'} if world.restless else set()  # git's own, of a merge of theirs
+    odd -= {'AUTO_MERGE'} if world.restless else set()  # from a merge of the person
     want(not odd, f'left in .git: {odd}')
     want(not os.listdir(f'{world.dir}/tmp'), f'left in TMPDIR: {os.listdir(world.dir + "/tmp")}')
 
 
 def check_fsck(world):
-    # A person's own `repack -ad` leaves commits in the commit graph that are gone.
+    # After the person's `repack -ad`, the commit graph still lists deleted commits.
     options = ['-c', 'core.commitGraph=false'] if world.restless else []
     p = subprocess.run(['git', '-C', world.repo, *options, 'fsck', '--full', '--no-dangling', '--no-progress'],
                        env=world.env, capture_output=True, text=True)
@@ -237,7 +237,7 @@ def check_between(engine):
 
 
 def check_end(world, blocked=None):
-    """`blocked`: the plan that has a file of the user's in its way."""
+    """`blocked` is the plan that a file of the user's blocks."""
     check_history(world)
     check_user(world)
     check_ledger(world)

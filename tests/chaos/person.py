@@ -1,17 +1,17 @@
-"""A person at work in the checkout while runs land: they rebase, merge, amend, switch, stash, commit and run gc, and
-leave things in the middle for a while. What git refuses them they leave, and try something else."""
+"""A person works in the checkout while runs land. They rebase, merge, amend, switch, stash, commit and run gc, and
+leave operations unfinished for a while. If git refuses one, they try something else."""
 import os
 import subprocess
 
 
 class Person:
-    """`world` is one without unfinished work. They act until the world is over, and then end what they have begun."""
+    """`world` has no unfinished work of the user. The person acts until the world is over, and then ends unfinished operations."""
 
     def __init__(self, world, rnd):
         self.world, self.rnd, self.files, self.done = world, rnd, [], []
 
     def git(self, *args):
-        """Whether it went well."""
+        """Runs git; true on success."""
         env = {**self.world.env, 'GIT_EDITOR': 'true', 'GIT_SEQUENCE_EDITOR': 'sed -i 1ibreak'}
         p = subprocess.run(['git', '-C', self.world.repo, *args], env=env, stdin=subprocess.DEVNULL, capture_output=True)
         self.done.append(f'{" ".join(args)}: {p.returncode}')
@@ -28,8 +28,6 @@ class Person:
 
     def put(self, name):
         self.world.put(name, f'of {len(self.done)}\n')
-
-    # --- what they do
 
     def commits(self):
         name = f'person-{len(self.files)}'
@@ -75,10 +73,8 @@ class Person:
     def packs(self):
         self.git(*self.rnd.choice([('gc', '-q', '--prune=now'), ('repack', '-adq'), ('pack-refs', '--all')]))
 
-    # --- their day
-
     def begin(self):
-        """A branch that conflicts with main."""
+        """Makes a branch that conflicts with main."""
         self.world.put('keep', 'of main\n')
         self.git('commit', '-q', '-a', '-m', 'keep')
         self.git('switch', '-q', '-c', 'conflict', 'HEAD~1')
@@ -87,7 +83,7 @@ class Person:
         self.git('switch', '-q', 'main')
 
     def ends_all(self):
-        """Whether nothing of theirs is in the middle any more."""
+        """Ends all unfinished operations; true if none is left."""
         for sign, way in (('rebase-merge', ('rebase', '--abort')), ('rebase-apply', ('rebase', '--abort')),
                           ('MERGE_HEAD', ('merge', '--abort')), ('CHERRY_PICK_HEAD', ('cherry-pick', '--abort'))):
             if self.is_there(sign) and not self.git(*way):

@@ -1,7 +1,7 @@
-"""Random plans of sim tasks, each with what must come of it."""
+"""Random plans of sim tasks, with the expected outcome of each task."""
 
-# What an attempt writes is new each time, and noted outside of the repository once it is written: what
-# the ledger has must be found in git for ever after.
+# Each attempt writes new content, and then records it in a ledger outside of the repository. From then on, git must
+# have everything that is in the ledger.
 WORK = 'sh mkdir -p {t} && read -r n </proc/sys/kernel/random/uuid && echo $n >>{t}/{name}' \
        ' && echo {t} $n >>"$CHAOS_LEDGER"'
 
@@ -12,7 +12,7 @@ def work(task, name='work'):
     return WORK.format(t=task, name=name)
 
 
-# kind: weight, outcome, steps ({t}: the task's name and folder, {s}: a file of all tasks of the plan), keys of the task
+# kind: weight, outcome, steps ({t}: the task's name and folder, {s}: a file that all tasks of the plan share), keys of the task
 KINDS = {
     'writes': (8, LANDS, [work('{t}')], {}),
     'edits': (5, LANDS, [work('{t}'), 'delete {t}/old', 'rename {t}/mv {t}/moved',
@@ -42,12 +42,12 @@ KINDS = {
 
 
 def shared_by(task):
-    """Plans that run at once share no file: the letter that their tasks begin with tells them apart."""
+    """The name of the shared file. Concurrent plans have different ones, by the first letter of their tasks."""
     return f'shared-{task[0]}'
 
 
 def fill(value, task):
-    """Puts the names of the task and of its plan's file into all text of a value."""
+    """Replaces {t} and {s} in all texts of a value."""
     if isinstance(value, str):
         return value.replace('{t}', task).replace('{s}', shared_by(task))
     if isinstance(value, list):
@@ -73,7 +73,7 @@ class Task:
                 'depends_on': [d.name for d in self.deps], **fill(self.keys, self.name)}
 
     def effects(self, tree):
-        """What its landing does to a tree of path: (mode, text); text None is one line of the ledger."""
+        """Applies the landing to a tree of path: (mode, text). The text None stands for one line of the ledger."""
         if self.kind == 'edits':
             del tree[f'{self.name}/old']
             tree[f'{self.name}/moved'] = tree.pop(f'{self.name}/mv')
@@ -84,7 +84,7 @@ class Task:
 
 
 class Plan:
-    """`style`, how it lands, is of the plan; `document` is what the program reads in `file`."""
+    """`style` is the landing style of the plan; `document` is the content of `file`."""
 
     def __init__(self, tasks, style, document):
         self.tasks, self.style, self.document = tasks, style, document
@@ -93,7 +93,7 @@ class Plan:
 
 
 def standard(rnd):
-    """Something of everything, for what is to be the same each time."""
+    """A plan with tasks of all kinds, always the same."""
     a, b = Task('t0', 'writes'), Task('t1', 'unverified')
     tasks = [a, b, Task('t2', 'edits', [a]), Task('t3', 'clashes'), Task('t4', 'clashes'), Task('t5', 'reads', [a])]
     entries = [t.encode(rnd) for t in tasks]
@@ -102,7 +102,7 @@ def standard(rnd):
 
 
 def dress(rnd, entry):
-    """Groups, orders and owned paths change when things happen, and nothing else."""
+    """Adds groups, orders and owned paths, which change only the timing."""
     if rnd.random() < 0.2:
         entry['group'] = 'g'
     if rnd.random() < 0.2:

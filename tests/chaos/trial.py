@@ -1,4 +1,4 @@
-"""One run, from its start over all its interruptions to its end; and several at once."""
+"""One run from its start, through all interruptions, to its end; and several runs at the same time."""
 import concurrent.futures
 
 import hunt
@@ -7,7 +7,7 @@ from engine import Hit
 from world import Wrong
 
 ROUNDS_MAX = 12
-GONE = 15  # seconds after the engine's end in which all that it started must be gone
+GONE = 15  # seconds after the engine's end until all its processes must be gone
 
 
 def wait_gone(engine):
@@ -17,10 +17,10 @@ def wait_gone(engine):
 
 
 def see_through(engine, next_round, hasty=False):
-    """next_round() gives the disturbances and the environment of a round. The engine then has the run as it ended.
+    """next_round() returns the disturbances and the environment of a round. At the end, `engine` describes the ended run.
 
-    Who is hasty goes on at once, while guards still end what the dead engine left. What failed because
-    something of it was killed is run again: in the end all is as the plan says.
+    With `hasty`, the next round starts at once, while guards still end processes of the dead engine. If a task failed
+    because one of its processes was killed, it runs again, so the end is always that of the plan.
     """
     world, args = engine.world, ['run', '--json', engine.plan.file]
     while engine.rounds < ROUNDS_MAX:
@@ -28,7 +28,7 @@ def see_through(engine, next_round, hasty=False):
         troubles, extra = next_round()
         code = engine.round(args, troubles, extra)
         hits = engine.hits[hits:]
-        # Where all were killed at once, nobody is left to end what one of them had just begun, but the next round.
+        # If all processes were killed together, a process that one of them had just started stays until the next round.
         if not hasty and not any(h.victim == 'all' for h in hits):
             wait_gone(engine)
         hits += [Hit(engine.rounds, 'engine', ['SIGKILL'])] if 'ANABRANCH_KILL_AT' in extra else []
@@ -46,7 +46,7 @@ def see_through(engine, next_round, hasty=False):
 
 
 def side_by_side(world, ways, person=None):
-    """Each way is a function that sees one run through; `person` is at work until all are done."""
+    """Each way is a function that executes one run; `person` works until all are done."""
     with concurrent.futures.ThreadPoolExecutor(len(ways) + 1) as pool:
         beside = [pool.submit(person)] if person else []
         try:

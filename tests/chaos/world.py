@@ -1,4 +1,4 @@
-"""A repository with a user's unfinished work in it, for runs to be disturbed in."""
+"""A repository with unfinished work of a user, in which we disturb runs."""
 import json
 import os
 import re
@@ -10,11 +10,11 @@ import time
 
 from disk import Disk
 
-# Where there is a disk in memory, the same goes several times as fast.
+# A disk in memory is several times as fast.
 PLACE = os.environ.get('TMPDIR') or ('/dev/shm' if os.access('/dev/shm', os.W_OK) else None)
 
 
-# What git says when it can't take its lock away, as on a disk that has just become read-only.
+# git's message if it cannot remove its lock, for example on a disk that has just become read-only.
 LOCK_LEFT = re.compile(r"unable to unlink '(.*\.lock)'")
 
 
@@ -23,7 +23,7 @@ class Wrong(Exception):
 
 
 class World:
-    """`engines` are at work in it, each seen through by a thread, until it is `over`."""
+    """`engines` run in it, each in a thread, until it is `over`."""
 
     def __init__(self, program, small_disk=False):
         self.program, self.engines, self.over = program, [], threading.Event()
@@ -37,7 +37,7 @@ class World:
                         TMPDIR=f'{self.dir}/tmp', XDG_CONFIG_HOME=f'{self.dir}/home/.config')
         if os.environ.get('ANABRANCH_PROVIDER'):
             self.env['ANABRANCH_PROVIDER'] = os.environ['ANABRANCH_PROVIDER']
-        self.restless = None  # a person who rewrites and switches, person.py
+        self.restless = None  # a person who rewrites and switches: person.py
         self.others, self.parents, self.tips, self.own_locks = [], {}, [], []
         self.lock, self.persons_turn = threading.Lock(), threading.Lock()
         for name in ('home', 'disk/repo', 'tmp'):
@@ -45,7 +45,7 @@ class World:
         open(self.ledger, 'w').close()
 
     def end_all(self):
-        """Ends what is left, and keeps what there is to look at."""
+        """Ends remaining processes, and keeps the evidence."""
         for engine in self.engines:
             engine.end_all()
         self.disk.heal()
@@ -56,11 +56,9 @@ class World:
         shutil.rmtree(self.dir)
 
     def wait_well(self):
-        """Until the disk is as it should be; who made it ill heals it."""
+        """Waits until the disk is healthy; the disturbance heals it."""
         while self.disk.ill and not self.over.wait(0.001):
             pass
-
-    # --- git
 
     def git(self, *args, ok=(0,), stdin=None):
         p = subprocess.run(['git', '-C', self.repo, *args], env=self.env, input=stdin, capture_output=True, text=True)
@@ -70,7 +68,7 @@ class World:
         return p.stdout.strip() if p.returncode == 0 else ''
 
     def commit_of(self, ref):
-        """The commit of a ref, or nothing."""
+        """The commit of a ref, or an empty string."""
         try:
             with open(f'{self.repo}/.git/{ref}') as f:
                 return f.read().strip()
@@ -78,7 +76,7 @@ class World:
             return self.git('rev-parse', '--verify', '-q', f'{ref}^{{commit}}', ok=(0, 1, 128))
 
     def contains(self, tip, commit):
-        """Whether one commit is an ancestor of another; the nearest are looked at first, as it mostly is a near one."""
+        """True if one commit is an ancestor of another. Searches near ancestors first, because most are near."""
         self.learn([tip])
         seen, level = {tip}, [tip]
         while level and commit not in seen:
@@ -87,14 +85,14 @@ class World:
         return commit in seen
 
     def learn(self, commits):
-        """The parents of commits and of all before them; each history is asked for once."""
+        """Learns the parents of commits and of all their ancestors; asks git once for each history."""
         new = [c for c in commits if c not in self.parents]
         if new:
             log = self.git('rev-list', '--parents', '--stdin', stdin='\n'.join(new) + '\n')
             self.parents.update({line.split()[0]: line.split()[1:] for line in log.splitlines()})
 
     def see_base(self):
-        """Notes where the base is, if it has moved."""
+        """Records the position of the base if it has moved."""
         with self.lock:
             now = self.commit_of(self.base)
             if now and self.tips[-1:] != [now]:
@@ -105,7 +103,7 @@ class World:
         return dict(line.split() for line in lines)
 
     def tree(self, commit):
-        """path: (mode, text) of all files of a commit."""
+        """The files of a commit, as path: (mode, text)."""
         entries = [e.split(None, 3) for e in self.git('ls-tree', '-r', '-z', commit).split('\0') if e]
         texts = self.blobs([e[2] for e in entries])
         return {e[3]: (e[0], texts[e[2]]) for e in entries}
@@ -123,8 +121,6 @@ class World:
                 texts[name] = p.stdout[end + 1:end + 1 + int(size)].decode()
             at = end + 2 + int(size)
         return texts
-
-    # --- the user's part
 
     def put(self, path, text, mode=0o644):
         path = f'{self.repo}/{path}'
@@ -165,7 +161,7 @@ class World:
         self.mine = [p.file for p in self.plans]
 
     def leave_unfinished(self, blocked):
-        """Changed, staged, both, untracked, with modes of their own; and `blocked`, where a task will want to write."""
+        """Makes changed, staged and untracked files with various modes; and `blocked`, which a task will try to write."""
         self.put('dirty', 'changed by the user\n', 0o600)
         self.put('staged', 'staged by the user\n')
         self.put('both', 'staged\n')
@@ -179,7 +175,7 @@ class World:
             self.mine.append(blocked)
 
     def look_at_user(self):
-        """All of the user's that a run must leave alone."""
+        """Everything of the user's that a run must not change."""
         files = {}
         for path in self.mine:
             st = os.lstat(f'{self.repo}/{path}')
@@ -194,7 +190,7 @@ class World:
                 'own refs': self.refs('refs/tags', 'refs/remotes')}
 
     def someone_commits(self):
-        """A person commits to the base meanwhile; where they meet a lock they try again, as people do."""
+        """A person commits to the base. If they meet a lock, they retry, as people do."""
         with self.persons_turn:
             path, end = f'other-{len(self.others) + 1}', time.monotonic() + 10
             while not self.tries_to_commit(path):
@@ -205,7 +201,7 @@ class World:
                 time.sleep(0.01)
 
     def take_own_locks_away(self):
-        """What a person does when git tells them that it could not: only with a lock that git named, as it was then."""
+        """Removes a lock, as a person does after git reported that it could not; only the same file that git named."""
         while self.own_locks:
             lock, inode = self.own_locks[-1]
             if os.path.exists(lock) and os.stat(lock).st_ino == inode:
@@ -215,7 +211,7 @@ class World:
     def tries_to_commit(self, path):
         try:
             self.take_own_locks_away()
-            if not self.committed(path):  # a try that was told to have failed may have come that far
+            if not self.committed(path):  # a try that git reported as failed may have committed
                 self.commit_here(path) if self.base == 'refs/heads/main' else self.commit_beside(path)
             self.others.append((path, self.committed(path)))
             return True
