@@ -60,8 +60,9 @@ class Disk:
                     raise
 
     def forbid_writing(self):
-        """Makes the disk read-only; true on success. The kernel refuses this while a file is open for writing, as the store is while an
-        engine lives. Then we cover the repository with a read-only mount, which affects everything except open files."""
+        """Makes the disk read-only; true on success. The kernel refuses this while a file is open for writing, as the
+        store is while an engine lives. Then we cover the repository with a read-only mount, which affects everything
+        except open files."""
         begin, repo = time.monotonic(), f'{self.path}/repo'
         how = 'remounted' if mount('-o', 'remount,ro', self.path) else 'covered'
         if how == 'covered' and not mount('--bind', repo, repo):

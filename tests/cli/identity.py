@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Random edits by agents: what lands is, to the byte, what `git add -A && git commit` makes of the same edits.
+"""Random edits by agents: landed commits are byte for byte those of `git add -A && git commit` after the same edits.
 
-    identity.py PROGRAM FOLDER PROVIDERS SEED...    FOLDER is empty, and for what it makes; providers: pool,checkout
+    identity.py PROGRAM FOLDER PROVIDERS SEED...    FOLDER is an empty folder to work in; providers: pool,checkout
 
-The tasks of a plan follow each other, and each begins with what the one before it has landed; beside that each
-edit is done in a new clone of what git committed before it. The trees of all steps must be the same. A seed decides the
-repository and the edits. A provider that the program refuses here is left out, and named. What it says in the end:
+The tasks of a plan run one after the other, and each starts from the landed work of the previous one. For comparison, each
+edit also runs in a new clone of git's previous commit. The trees of all steps must be the same. A seed decides on the
+repository and the edits. If the program rejects a provider here, the test skips it and prints its name. The last line is
 "identity: N passed, N failed".
 
-    identity.py edit SEED STEP                      the agent: edits the folder in which it is
+    identity.py edit SEED STEP                      the agent: edits the current folder
 """
 import json
 import os
@@ -45,7 +45,7 @@ class Refused(Exception):
 
 
 class Features:
-    """What there is to be met in the repository of a seed."""
+    """The features of a seed's repository."""
 
     def __init__(self, seed):
         rnd = random.Random(seed)
@@ -54,7 +54,7 @@ class Features:
         self.git, self.ignores = rnd.random() < 0.6, rnd.random() < 0.6
         self.many = rnd.random() < 0.2
         self.autocrlf = rnd.choice(['false', 'false', 'input'])
-        # What git takes of another repository is to have the same kind of ids.
+        # Other repositories inside must have ids of the same kind.
         self.format = 'sha256' if rnd.random() < 0.15 and not self.submodule and not self.nested else 'sha1'
 
     def config(self):
@@ -64,8 +64,8 @@ class Features:
 
 
 class Editor:
-    """Edits the current folder. What it does follows from the seed and from what is there, and so is the same in two
-    folders that are; `log` tells it."""
+    """Edits the current folder. The edits depend only on the seed and the content, so they are the same in two equal
+    folders. `log` records them."""
 
     def __init__(self, features, rnd):
         self.features, self.rnd, self.log = features, rnd, []
@@ -102,7 +102,7 @@ class Editor:
         return self.rnd.choice(ODD if self.features.odd and self.rnd.random() < 0.4 else PLAIN)
 
     def any_path(self):
-        """One of which most often the folder is there, and sometimes the file."""
+        """A path whose folder usually exists, and sometimes the file too."""
         roll = self.rnd.random()
         if roll < 0.3:
             return self.any_file()
@@ -140,7 +140,7 @@ class Editor:
         return path
 
     def same_size(self):
-        """Another text of the same size and time, but not in the second of the last change, in which git may not see it."""
+        """Changes a text but keeps its size and time; not in the second of the last change, because git may not notice it then."""
         path = self.any_file()
         was = os.lstat(path)
         if not os.path.islink(path) and was.st_size:
@@ -208,7 +208,7 @@ class Editor:
         return path
 
     def folder_anew(self):
-        """The folder is deleted and comes again, with one of its files or another one."""
+        """Deletes a folder and makes it again, with one of its files or another file."""
         path, keep = self.any_folder(), self.any_name()
         shutil.rmtree(path)
         self.put(os.path.join(path, keep), self.any_text())
@@ -240,7 +240,7 @@ class Editor:
             self.put(b'many/%d/%d' % (i % 7, i), b'%d\n' % i)
 
     def attribute(self):
-        """Only for files that are not there yet: git looks at others again or not, as the clock has it."""
+        """Only for new files: whether git reads existing ones again depends on the clock."""
         name = b'%d' % self.rnd.randrange(1 << 30)
         how = self.rnd.choice([b'text eol=crlf', b'filter=rot', b'-text', b'text=auto', b'ident'])
         if not os.path.lexists(b'.gitattributes') or os.path.isfile(b'.gitattributes'):
@@ -259,7 +259,7 @@ class Editor:
         return self.try_git('add', *self.rnd.choice([['--'], ['-f', '--'], ['-N', '--'], ['-u', '--']]), self.any_file())
 
     def git_add_ignored(self):
-        """What is ignored and was asked for is tracked from now on."""
+        """From now on, git tracks an ignored file that was added by name."""
         out = git('ls-files', '-oiz', '--exclude-standard', '--directory').split(b'\0')
         ignored = sorted(p for p in out if p and not os.path.lexists(os.path.join(p, b'.git')))
         return self.try_git('add', '-f', '--', self.rnd.choice(ignored)) if ignored else None
@@ -278,7 +278,7 @@ class Editor:
         return self.try_git('mv', '-f', '--', path, to)
 
     def git_mv_folder(self):
-        """By hand where it cannot be renamed, as in an overlay that a plain user has mounted."""
+        """Copies the folder if it cannot be renamed, as in an overlay that a plain user mounted."""
         path, to = self.any_folder(), self.any_name() + b'.moved'
         if os.path.lexists(to):
             return None
@@ -349,19 +349,19 @@ class Editor:
 
 
 def agent(seed, step):
-    """The log goes beside the program's, to be compared; an agent that finds another folder does other things."""
+    """Writes the log beside that of the program, for comparison: in a different folder, an agent makes different edits."""
     rnd = random.Random(f'{seed} {step}')
     editor = Editor(Features(seed), rnd)
     editor.edit(rnd.choice([1, 2, 4, 8, 16]))
     if os.path.isdir('step') and not os.path.islink('step'):
         shutil.rmtree('step')
-    editor.put(b'step', b'%d\n' % step)  # who changes nothing has failed
+    editor.put(b'step', b'%d\n' % step)  # an agent that changes nothing fails
     with open(os.environ['IDENTITY_LOG'], 'w') as f:
         f.write(''.join(f'{entry!r}\n' for entry in editor.log))
 
 
 class Trial:
-    """One seed: what git makes of it, and then the program with each provider."""
+    """Tests one seed: with git, and then with the program and each provider."""
 
     def __init__(self, program, folder, seed):
         self.program, self.seed = program, seed
@@ -380,7 +380,7 @@ class Trial:
         return path
 
     def make_base(self):
-        """On the branch main of `plain`."""
+        """Commits on the branch main of `plain`."""
         git('init', '-q', '-b', 'main', f'--object-format={self.features.format}', self.plain)
         for setting in self.features.config():
             git('config', *setting.split('=', 1), cwd=self.plain)
@@ -411,7 +411,7 @@ class Trial:
         return f'{self.dir}/{who}-{step}.log'
 
     def by_git(self):
-        """The trees of all steps; the branch step of `plain` has the last."""
+        """The trees of all steps; the branch step of `plain` has the last one."""
         trees = [git('rev-parse', 'main^{tree}', cwd=self.plain)]
         git('branch', 'step', 'main', cwd=self.plain)
         for step in range(STEPS):
@@ -457,7 +457,7 @@ class Trial:
             return 'nothing\n'
 
     def explain(self, provider, want, got):
-        """The first step that is another one, and what differs."""
+        """The first step with another tree, and the difference."""
         for step in range(STEPS):
             ours, theirs = self.said(provider, step), self.said('git', step)
             if ours != theirs:
@@ -469,7 +469,7 @@ class Trial:
         return f'tree {k} of {len(want)}, {len(got)} of ours; from that of git to ours:\n{differ.decode(errors="replace")}{logs}'
 
     def go(self, providers):
-        """What is wrong, if anything, with each; those that are refused are taken out."""
+        """The defects of each provider; removes rejected providers."""
         self.make_base()
         want = self.by_git()
         for provider in list(providers):

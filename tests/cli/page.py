@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the text of an HTML page, a line for each piece, if the page is one that stands alone: every
-element closed where it should be, no id twice, no script, nothing fetched from anywhere, every link to
-a place that is on the page. Else says what is wrong, and fails.
+"""Prints the text of an HTML page, one line per piece, if the page stands alone: all elements are closed
+correctly, ids are unique, there is no script, it loads nothing, and all links lead to places on the
+page. Otherwise prints the defect and fails.
 """
 import html.parser
 import sys
@@ -52,7 +52,7 @@ class Page(html.parser.HTMLParser):
 
 def main():
     page = Page()
-    page.feed(open(sys.argv[1], encoding='utf-8').read())  # which fails where it is no UTF-8
+    page.feed(open(sys.argv[1], encoding='utf-8').read())  # fails if it is not UTF-8
     page.close()
     page.wrong += [f'<{tag}> is not closed' for tag in page.open]
     page.wrong += [f'the link {link} leads nowhere' for link in page.links if link.lstrip('#') not in page.ids]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What a terminal shows after a program has written to it.
+"""Prints the screen of a terminal after a program has written to it.
 
-    screen.py COLUMNS ROWS <BYTES        all that is on the screen, and what has scrolled off above it
+    screen.py COLUMNS ROWS <BYTES        prints the screen, and the lines that have scrolled off
 
-It knows what the live view uses, wraps long lines, and fails on everything else: a sequence that is
-not here is a fault of the view, or of this file.
+It knows the sequences that the live view uses, wraps long lines, and fails on everything else: an unknown sequence
+is a defect of the view, or of this file.
 """
 import re
 import sys
