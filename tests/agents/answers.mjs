@@ -1,27 +1,27 @@
-// What the stand-ins for models share: the prompt is the script. Its lines "MOCK> ..." are the answers
+// Shared by the stand-ins for models. The prompt is the script: its lines "MOCK> ..." are the answers
 // of the model, one after the other:
 //
 //     MOCK> write PATH TEXT      call the tool that writes a file
-//     MOCK> fill PATH BYTES      the same, with as much text
+//     MOCK> fill PATH BYTES      the same, with this amount of text
 //     MOCK> bash COMMAND         call the tool that runs a command
 //     MOCK> tool NAME JSON       call any tool with that input (anthropic.mjs alone)
-//     MOCK> say TEXT             only say that, which ends the turn
-//     MOCK> finish REASON [TEXT] end the turn for that reason, in the words of the API
+//     MOCK> say TEXT             answer with text, which ends the turn
+//     MOCK> finish REASON [TEXT] end the turn with this reason of the API
 //
-// Others are no answers, but stand in the way of the one behind them:
+// Other lines are hurdles in front of the next answer:
 //
-//     MOCK> error STATUS         answer with that HTTP status, from now on
-//     MOCK> fail COUNT STATUS    the same, so many times
-//     MOCK> limit SECONDS        a usage limit, which resets so long after it was met first
-//     MOCK> later SECONDS        429, to be tried again after so long, as a header says, from now on
-//     MOCK> overflow [COUNT]     the conversation does not fit into the model's context, so many times, or from now on
-//     MOCK> broke                nothing is left to pay with, from now on
-//     MOCK> hang                 do not answer at all, from now on
+//     MOCK> error STATUS         from now on, answer with this HTTP status
+//     MOCK> fail COUNT STATUS    the same, COUNT times
+//     MOCK> limit SECONDS        a usage limit, which resets this time after the first request that meets it
+//     MOCK> later SECONDS        from now on, 429 with a header that asks for a retry after this time
+//     MOCK> overflow [COUNT]     the conversation does not fit into the model's context, COUNT times or from now on
+//     MOCK> broke                from now on, the account is empty
+//     MOCK> hang                 from now on, do not answer
 //
-// PATH and TEXT may be JSON strings: "two\nlines". After the last line it says "Done.".
+// PATH and TEXT may be JSON strings: "two\nlines". After the last line, the model answers "Done.".
 //
-// An answer is {text} or {tool: 'write' | 'bash' | NAME, input}, with `finish` where it is not the usual one;
-// or {status, message}, with `reset` (a Date) where it is a limit, `later` (seconds), `overflow` or `broke`; or {hang}.
+// An answer is {text} or {tool: 'write' | 'bash' | NAME, input}, with an unusual reason in `finish`;
+// or {status, message}, with `reset` (a Date) for a limit, `later` (seconds), `overflow` or `broke`; or {hang}.
 
 import fs from 'node:fs'
 import http from 'node:http'
@@ -29,7 +29,7 @@ import path from 'node:path'
 
 const unquoted = text => (/^".*"$/s.test(text) ? JSON.parse(text) : text)
 
-// The first word, which may be a JSON string, and the rest.
+// Returns the first word, which may be a JSON string, and the rest.
 function split(text) {
     const [, first, rest] = /^("(?:[^"\\]|\\.)*"|\S+)\s*(.*)$/s.exec(text)
     return [unquoted(first), unquoted(rest)]
@@ -56,8 +56,8 @@ const VERBS = {
     },
 }
 
-// Full seconds, as APIs tell it; where a minute begins before that, when it does: some agents tell their
-// users no more than the minute, which is then exact.
+// APIs give the reset in full seconds. If a minute begins before that, we use the beginning of the minute: some agents
+// print only the minute, which is exact then.
 function resetAfter(seconds) {
     const minute = Math.ceil(Date.now() / 60000) * 60000
     return new Date(Math.min(minute, Math.ceil(Date.now() / 1000 + seconds) * 1000))
@@ -65,7 +65,7 @@ function resetAfter(seconds) {
 
 const failure = status => ({ status, message: `scripted ${status}` })
 
-// What is said instead of the answer behind them, if anything; `met` is kept for each.
+// The hurdle instead of the next answer, if any; `met` records the first meeting of each.
 const HURDLES = {
     error: rest => failure(Number(rest)),
     fail(rest, met) {
@@ -88,7 +88,7 @@ const HURDLES = {
 
 export const scriptOf = text => [...text.matchAll(/^[ \t]*MOCK>[ \t]*(\w+)[ \t]*(.*)$/gm)]
 
-const hurdlesMet = new Map() // by the script and the line in it: a session that is gone on with has other words around
+const hurdlesMet = new Map() // by the script and its line: a resumed session has other text around the script
 
 function met(script, at) {
     const key = `${at} ${script.map(line => line[0]).join()}`
@@ -96,7 +96,7 @@ function met(script, at) {
     return hurdlesMet.get(key)
 }
 
-// The answer to a prompt that `done` answers were given to.
+// The next answer to a prompt after `done` answers.
 export function answerTo(prompt, done) {
     const script = scriptOf(prompt)
     for (const [at, [, verb, rest]] of script.entries()) {
@@ -121,9 +121,9 @@ export function stream(response, events) {
     response.end()
 }
 
-// Serves on a loopback port: reply(response, pathname, body). In FOLDER, the program's argument, it makes
-// `requests`, one JSON object per line (path and body of each POST), and, once it listens, `port`; what it
-// answered is on its standard output. SIGTERM ends it.
+// Serves reply(response, pathname, body) on a loopback port. In FOLDER, the program's argument, it makes
+// `requests`, one JSON object per line (path and body of each POST), and `port` when it listens. It prints its answers on
+// standard output. SIGTERM ends it.
 export function serve(reply) {
     const folder = process.argv[2]
     const server = http.createServer(async (request, response) => {
@@ -131,12 +131,12 @@ export function serve(reply) {
         for await (const chunk of request) text += chunk
         const { pathname } = new URL(request.url, 'http://localhost')
         response.on('close', () => console.log(new Date().toISOString(), request.method, pathname, text.length, response.statusCode))
-        if (request.method === 'HEAD') return response.end() // looking whether we are there
+        if (request.method === 'HEAD') return response.end() // a test if we are there
         try {
             const body = text ? JSON.parse(text) : {}
             if (request.method === 'POST') fs.appendFileSync(path.join(folder, 'requests'), `${JSON.stringify({ path: pathname, body })}\n`)
             reply(response, pathname, body)
-        } catch (error) { // a script that makes no sense: 400 is not tried again
+        } catch (error) { // an invalid script: agents do not retry after 400
             console.error(error)
             send(response, 400, { error: { code: 400, message: error.message, type: 'invalid_request_error' } })
         }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A stand-in for Anthropic's Messages API, on a loopback port, for the real claude CLI. answers.mjs says
-// how the prompt is its script; reasons to finish are end_turn, refusal, max_tokens.
+// A stand-in for Anthropic's Messages API, on a loopback port, for the real claude CLI. The prompt is its script, as
+// answers.mjs describes. Reasons to finish are end_turn, refusal, max_tokens.
 //
 //     anthropic.mjs FOLDER
 
@@ -11,20 +11,18 @@ import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
 const blocks = content => (typeof content === 'string' ? [{ type: 'text', text: content }] : content ?? [])
 const textOf = content => blocks(content).filter(b => b.type === 'text').map(b => b.text).join('\n')
 
-// The newest prompt with a script; the answers behind it say how much of it is done.
+// Finds the newest prompt with a script. The number of answers after it shows how much of the script is done.
 function answer({ messages, tools }) {
     const at = messages.findLastIndex(m => m.role === 'user' && scriptOf(textOf(m.content)).length)
-    if (at < 0 || !tools?.length) return { text: 'ok' } // a session's title, and the like
+    if (at < 0 || !tools?.length) return { text: 'ok' } // for example for the title of a session
     return answerTo(textOf(messages[at].content), messages.slice(at).filter(m => m.role === 'assistant').length)
 }
 
-// The agent tells the model where it is.
+// The agent tells the model its current folder.
 function cwdOf(body) {
     const told = [textOf(body.system), ...body.messages.map(m => textOf(m.content))].join('\n')
     return /working directory:\s*(\/.*)$/im.exec(told)?.[1].trim() ?? '/'
 }
-
-// --- replies
 
 const CALLS = {
     write: ({ file, content }, body) => ({ name: 'Write', input: { file_path: path.resolve(cwdOf(body), file), content } }),
@@ -44,7 +42,7 @@ function message(body, a) {
     }
 }
 
-// A message as the events in which it is streamed.
+// The events of a streamed message.
 function* events(m) {
     const [block] = m.content
     const tool = block.type === 'tool_use'
@@ -61,7 +59,7 @@ function* events(m) {
 
 const ERRORS = { 401: 'authentication_error', 404: 'not_found_error', 429: 'rate_limit_error', 500: 'api_error', 529: 'overloaded_error' }
 
-// A limit tells its end as the API does, in headers, and in the words that its users know.
+// A limit gives its reset as the API does: in headers, and in the text that users see.
 function sendError(response, { status, message: text, reset, later, overflow, broke }) {
     if (overflow) return send(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' } })
     if (broke) return send(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.' } })

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A stand-in for the Gemini API, on a loopback port, for the real gemini CLI. answers.mjs says how the
-// prompt is its script; reasons to finish are STOP, SAFETY, MAX_TOKENS, ...
+// A stand-in for the Gemini API, on a loopback port, for the real gemini CLI. The prompt is its script, as answers.mjs
+// describes. Reasons to finish are STOP, SAFETY, MAX_TOKENS, ...
 //
 //     gemini.mjs FOLDER
 
@@ -8,10 +8,10 @@ import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
 
 const textOf = content => (content.parts ?? []).map(part => part.text ?? '').join('\n')
 
-// The newest prompt with a script; the model's turns behind it say how much of it is done.
+// Finds the newest prompt with a script. The number of the model's turns after it shows how much of the script is done.
 function answer({ contents = [], tools }) {
     const at = contents.findLastIndex(c => c.role === 'user' && scriptOf(textOf(c)).length)
-    if (at < 0 || !tools?.length) return { text: '{}' } // of a helper that wants JSON
+    if (at < 0 || !tools?.length) return { text: '{}' } // for a helper that expects JSON
     return answerTo(textOf(contents[at]), contents.slice(at).filter(c => c.role === 'model').length)
 }
 
@@ -20,7 +20,7 @@ const CALLS = {
     bash: ({ command }) => ({ name: 'run_shell_command', args: { command, description: 'as scripted' } }),
 }
 
-// Words come in pieces.
+// Text arrives in pieces.
 function parts({ tool, input, text }) {
     if (tool) return [{ functionCall: CALLS[tool](input) }]
     return (text?.match(/.{1,12}/gs) ?? []).map(piece => ({ text: piece }))
@@ -28,7 +28,7 @@ function parts({ tool, input, text }) {
 
 const candidate = (pieces, more) => ({ candidates: [{ content: { role: 'model', parts: pieces }, index: 0, ...more }], modelVersion: 'scripted' })
 
-// A limit tells its end in words alone: for one that is told in a RetryInfo as well it waits by itself.
+// A limit gives its reset only as text: with a RetryInfo, gemini would wait by itself.
 function sendError(response, { status, message, reset, later, overflow, broke }) {
     if (overflow) return send(response, 400, { error: { code: 400, message: 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).', status: 'INVALID_ARGUMENT' } })
     if (broke) return send(response, 429, { error: { code: 429, message: 'You exceeded your current quota, please check your plan and billing details.', status: 'RESOURCE_EXHAUSTED' } })

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A stand-in for OpenAI's Responses API, on a loopback port, for the real codex CLI. answers.mjs says how
-// the prompt is its script; `finish refusal TEXT` is a refusal, any other reason an answer that is cut off.
+// A stand-in for OpenAI's Responses API, on a loopback port, for the real codex CLI. The prompt is its script, as
+// answers.mjs describes. `finish refusal TEXT` is a refusal, any other reason is a truncated answer.
 //
 //     openai.mjs FOLDER
 
@@ -9,7 +9,7 @@ import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
 
 const textOf = ({ content }) => (typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('\n'))
 
-// The newest prompt with a script; each call and each message of the model behind it was an answer.
+// Finds the newest prompt with a script. Each later call and message of the model was an answer.
 function answer({ input, tools }) {
     const at = input.findLastIndex(item => item.role === 'user' && scriptOf(textOf(item)).length)
     if (at < 0 || !tools?.length) return { text: 'ok' }
@@ -17,15 +17,13 @@ function answer({ input, tools }) {
     return answerTo(textOf(input[at]), done.length)
 }
 
-// --- replies
-
 const quoted = text => `'${text.replaceAll("'", `'\\''`)}'`
 const COMMANDS = {
     bash: ({ command }) => command,
     write: ({ file, content }) => `printf %s ${quoted(content)} >${quoted(file)}`,
 }
 
-// The one thing that an answer consists of.
+// The only item of an answer.
 function itemOf(a) {
     if (a.tool) {
         const args = JSON.stringify({ cmd: COMMANDS[a.tool](a.input) })
@@ -50,7 +48,7 @@ function* events(body, a) {
 
 const QUOTA = { code: 'insufficient_quota', type: 'insufficient_quota', message: 'You exceeded your current quota, please check your plan and billing details.' }
 
-// What does not fit is told in the stream.
+// The stream reports an overflow.
 const OVERFLOW = [{
     type: 'response.failed',
     response: {
@@ -59,7 +57,7 @@ const OVERFLOW = [{
     },
 }]
 
-// A limit tells its end as it does to those who have a plan.
+// A limit gives its reset as it does for accounts with a subscription.
 function sendError(response, { status, message, reset, later, broke }) {
     const limit = reset && { type: 'usage_limit_reached', plan_type: 'pro', resets_at: Math.round(reset / 1000) }
     const said = broke ? QUOTA : { message, type: later ? 'rate_limit_error' : 'invalid_request_error', ...limit }

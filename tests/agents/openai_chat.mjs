@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // A stand-in for OpenAI's chat completions, on a loopback port, for the real opencode and qwen CLIs.
-// answers.mjs says how the prompt is its script; reasons to finish are stop, length, content_filter.
+// The prompt is its script, as answers.mjs describes. Reasons to finish are stop, length, content_filter.
 //
 //     openai_chat.mjs FOLDER
 
@@ -10,21 +10,21 @@ import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
 
 const textOf = ({ content }) => (typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('\n'))
 
-// The newest prompt with a script; the answers behind it say how much of it is done.
+// Finds the newest prompt with a script. The number of answers after it shows how much of the script is done.
 function answer({ messages, tools }) {
     const at = messages.findLastIndex(m => m.role === 'user' && scriptOf(textOf(m)).length)
-    if (at < 0 || !tools?.length) return { text: 'ok' } // a session's title, and the like
+    if (at < 0 || !tools?.length) return { text: 'ok' } // for example for the title of a session
     return answerTo(textOf(messages[at]), messages.slice(at).filter(m => m.role === 'assistant').length)
 }
 
-// The agent tells the model where it is.
+// The agent tells the model its current folder.
 function cwdOf({ messages }) {
     const told = /working (?:directory|in the directory):?\s*(\/.*)$/im.exec(messages.map(textOf).join('\n'))
     return told?.[1].trim() ?? '/'
 }
 
-// A tool by the name that the client has for it, whether it offers it or not, with all arguments that one
-// of them takes.
+// A tool by the client's name for it, even if the client does not offer it, with the arguments of all
+// clients.
 function call({ tools }, names, values) {
     const offered = tools.map(tool => tool.function.name)
     const name = names.find(n => offered.includes(n)) ?? names[offered.includes('read_file') ? 1 : 0]

@@ -1,6 +1,6 @@
 # usage: zsh -f complete.zsh SCRIPT LINE...
-# Types each LINE and a tab into an interactive zsh that has read the completions in SCRIPT, and
-# prints what the line has become.
+# Types each LINE and a tab into an interactive zsh with the completions of SCRIPT, and
+# prints the completed line.
 zmodload zsh/zpty || exit
 script=$1
 shift

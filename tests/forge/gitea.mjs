@@ -3,7 +3,7 @@
 //
 //     gitea.mjs FOLDER
 //
-// In FOLDER it makes `port`, once it listens, and `requests`, one JSON object per line: {method, path, body}.
+// In FOLDER it makes `port` when it listens, and `requests`, one JSON object per line: {method, path, body}.
 // SIGTERM ends it.
 
 import fs from 'node:fs'
@@ -39,7 +39,7 @@ const routes = [
         pulls.push(pullOf(repo, body))
         return pulls.at(-1)
     }],
-    [/^PATCH \/repos\/([^/]+\/[^/]+)\/issues\/(\d+)$/, (repo, number, { title, body }) => { // which a pull request is
+    [/^PATCH \/repos\/([^/]+\/[^/]+)\/issues\/(\d+)$/, (repo, number, { title, body }) => { // a pull request is an issue too
         const pull = pulls.find(p => p.repo === repo && p.number === Number(number))
         return pull ? Object.assign(pull, { title, body }) : { code: 404, message: 'issue does not exist' }
     }],

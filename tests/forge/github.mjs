@@ -3,10 +3,10 @@
 //
 //     github.mjs FOLDER
 //
-// FOLDER/OWNER/NAME.git are the bare repositories that the pull requests are about. In FOLDER it
+// FOLDER/OWNER/NAME.git are the bare repositories of the pull requests. In FOLDER it
 // makes `socket`, and `requests`, one JSON object per line: {operation, variables}, or {method, path}
-// where it is not GraphQL. A pull request from a branch that `refuse` lists, one per line, is
-// refused. SIGTERM ends it.
+// if it is not GraphQL. It rejects pull requests from the branches that the file `refuse` lists, one per
+// line. SIGTERM ends it.
 
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -19,16 +19,12 @@ const pulls = []
 
 class Refused extends Error {}
 
-// --- the git side
-
 function git(repo, ...args) {
     const r = spawnSync('git', ['-C', path.join(folder, `${repo}.git`), ...args], { encoding: 'utf8' })
     return r.status === 0 ? r.stdout.trim() : null
 }
 
 const tip = (repo, branch) => git(repo, 'rev-parse', '--verify', '-q', `refs/heads/${branch}`)
-
-// --- what GraphQL sees
 
 const connection = nodes => ({ nodes, totalCount: nodes.length, pageInfo: { hasNextPage: false, endCursor: '' } })
 const owner = login => ({ id: `U_${login}`, login, name: login })
@@ -88,7 +84,7 @@ function headOf(repo, name) {
     return { headRepo: `${login}/${repo.split('/')[1]}`, head: branch }
 }
 
-// The reasons for which GitHub refuses.
+// The reasons for which GitHub rejects a pull request.
 function checkNew(repo, { headRefName, baseRefName: base }) {
     const { headRepo, head } = headOf(repo, headRefName)
     if (refusedBranches().includes(head)) refuse(`Refused: ${head}`)
@@ -114,7 +110,7 @@ const settled = id => {
 
 const root = {
     viewer: { id: 'U_tester', login: 'tester', name: 'Tester' },
-    __type: () => ({ fields: [], enumValues: [] }), // asked for features that are not everywhere
+    __type: () => ({ fields: [], enumValues: [] }), // gh queries optional features
     repository,
     createPullRequest({ input: i }) {
         const repo = i.repositoryId.slice('R_'.length)
@@ -130,7 +126,7 @@ const root = {
     updatePullRequest({ input: i }) {
         return change(i.pullRequestId, { title: i.title, body: i.body, baseRefName: i.baseRefName })
     },
-    // It is for the test to bring the work into the base branch, in whichever way it is about.
+    // The test itself must bring the work into the base branch.
     mergePullRequest({ input: i }) {
         return change(i.pullRequestId, {
             state: 'MERGED', mergedAt: new Date().toISOString(), headRefOid: settled(i.pullRequestId),
@@ -140,8 +136,6 @@ const root = {
         return change(i.pullRequestId, { state: 'CLOSED', headRefOid: settled(i.pullRequestId) })
     },
 }
-
-// --- the server
 
 function answer(query, variables) {
     try {

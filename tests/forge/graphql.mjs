@@ -1,6 +1,6 @@
-// As much of GraphQL as gh speaks: one operation with variables, aliases, arguments and fragments,
-// answered from plain objects. A field that takes arguments is a function of them; one that the
-// object does not have is null.
+// The part of GraphQL that gh uses: one operation with variables, aliases, arguments and fragments,
+// answered from plain objects. A field with arguments is a function of them; a missing field
+// is null.
 
 const TOKEN = /\.\.\.|[{}()[\]:$!=]|"(?:[^"\\]|\\.)*"|-?\d+|[A-Za-z_]\w*/g
 
@@ -22,7 +22,7 @@ class Parser {
         return this.tokens[0] === token && this.tokens.shift()
     }
 
-    // { query: selections } with the fragments set aside.
+    // Returns { query: selections }, and stores the fragments separately.
     document() {
         let operation = null
         while (this.tokens.length) {
@@ -32,7 +32,7 @@ class Parser {
                 this.take()
                 this.fragments.set(name, this.selections())
             } else {
-                while (this.tokens[0] !== '{') this.take() // its kind, name, and variables' types
+                while (this.tokens[0] !== '{') this.take() // skip its kind, its name, and the types of variables
                 operation = this.selections()
             }
         }
@@ -104,14 +104,14 @@ function select(value, selections, fragments) {
     return answer
 }
 
-/** Answers a request's query from the fields of root. */
+/** Answers the query of a request from the fields of root. */
 export function execute(query, variables, root) {
     const parser = new Parser(query, variables ?? {})
     const operation = parser.document()
     return select(root, operation, parser.fragments)
 }
 
-/** What a request's operation is called: "PullRequestCreate". */
+/** The name of a request's operation, such as "PullRequestCreate". */
 export function operationName(query) {
     return /\b(?:query|mutation)\s+(\w+)/.exec(query)?.[1] ?? null
 }

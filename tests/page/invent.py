@@ -1,4 +1,4 @@
-# Writes a run that never was into a store: invent.py STATE_DIR TASKS LOG_BYTES. Its id is printed.
+# Writes an invented run into a store, and prints its id: invent.py STATE_DIR TASKS LOG_BYTES
 import json, os, sqlite3, sys
 
 state_dir, tasks, log_bytes = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])

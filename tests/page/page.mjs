@@ -1,5 +1,5 @@
-// The page in a browser: what it shows, as it happens, and that it stays quick, harmless and usable by
-// all. One line per test, then the totals.
+// Tests the page in a browser: its content, its live updates, speed, security and accessibility.
+// Prints one line per test, then the totals.
 
 import assert from 'node:assert/strict';
 import {writeFileSync} from 'node:fs';
@@ -12,8 +12,7 @@ const views = ['tasks', 'graph', 'timeline', 'conflicts', 'costs', 'history', 't
 const tests = [];
 const test = (name, fn) => tests.push({name, fn});
 
-// --- the stage: a run that goes on as the tests let it, and its page
-
+// A run whose agents wait for signals of the tests, and its page.
 const repo = new Repo('live');
 const server = new Server(repo);
 let run, page;
@@ -45,8 +44,8 @@ async function axe(where, what, rules) {
     return found.violations.map((v) => `${what}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
 }
 
-// What an action costs: milliseconds of the page's own thread, and those until it is painted. The least of
-// several, because what else the machine does only adds to it; `undo`, in between, is not measured.
+// The cost of an action: milliseconds of the page's own thread, and milliseconds until it is painted. We take the minimum of
+// several measurements, because other work of the machine only adds time. `undo` runs in between and is not measured.
 async function timeOf(where, action, times = 5, undo = '') {
     const tool = await where.context().newCDPSession(where);
     const busy = async () => (await tool.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000;
@@ -68,8 +67,6 @@ async function timeOf(where, action, times = 5, undo = '') {
     return {own: Math.round(Math.min(...own)), painted: Math.round(Math.min(...painted))};
 }
 
-// --- who may
-
 test('without the token, or with a wrong one, nothing is shown', async () => {
     const stranger = await openPage();
     for (const url of [server.base, `${server.base}#token=${'0'.repeat(64)}`]) {
@@ -90,8 +87,6 @@ test('the token leaves the address, and no script can read the cookie', async ()
     await page.reload();
     await page.waitForSelector('table.tasks tbody a');
 });
-
-// --- as it happens
 
 test('tasks and logs go on by themselves', async () => {
     await until('evil runs', async () => await stateOf('evil') === 'running');
@@ -115,7 +110,7 @@ test('a script in a name, a title or a log stays text', async () => {
     assert.ok((await page.textContent('table.tasks')).includes(evil));
     await go(page, run, 'task', 'evil', 'log');
     await page.waitForFunction((text) => document.querySelector('.log')?.textContent.includes(text), evil);
-    // Characters that turn the direction of text are shown as what they are.
+    // The page shows characters that change the direction of text as escapes.
     assert.ok((await page.textContent('.task-head')).endsWith(`${evil}\\u{202E}`));
     await go(page, run, 'task', 'evil', 'events');
     await page.waitForFunction(() => document.querySelector('main').textContent.includes('watching evil'));
@@ -140,8 +135,6 @@ test('it goes on where it was when the server is started again', async () => {
     assert.equal(await repo.ended, 4);
     assert.equal(await stateOf('look'), 'done');
 });
-
-// --- the views
 
 test('tasks: filter, states, order, keys', async () => {
     await go(page, run, 'tasks');
@@ -235,8 +228,6 @@ test('history: two runs are compared', async () => {
     assert.match(rows.find((r) => r.startsWith('new')), /not in this run.*landed/);
 });
 
-// --- steering
-
 test('a run is steered by keyboard, with a question before work ends', async () => {
     const own = new Repo('steer'), its = new Server(own), closed = new Server(own, '--read-only');
     own.plan('steered', [
@@ -261,7 +252,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await hears(/is paused: no new task starts/);
     await until('it can go on', async () => await focused() === 'Continue');
     assert.match(await tab.textContent('header .facts'), /paused/);
-    await tab.reload(); // what was told before is known, and the tab may still steer
+    await tab.reload(); // the new page knows earlier messages, and the tab may still steer
     await until('it can go on', async () => await head.getByRole('button', {name: 'Continue'}).isVisible());
     await head.getByRole('button', {name: 'One worker more'}).click();
     await hears(/up to 9 agents .*before: 8/);
@@ -270,7 +261,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await hears(/continues: tasks/);
     assert.deepEqual(posts, ['?verb=pause', '?verb=workers&by=1', '?verb=continue']);
 
-    // No, by Escape and by the button that has the focus; the focus is where it was.
+    // Escape, or the focused button, answers "no"; then the previous element has the focus again.
     await go(tab, id, 'task', 'long', 'log');
     const stop = tab.getByRole('button', {name: 'Stop', exact: true});
     await until('it runs', async () => await stop.isVisible() && /running/.test(await tab.textContent('.task-head')));
@@ -297,7 +288,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     assert.ok(!await stop.isVisible());
     assert.equal(await tab.evaluate(() => document.activeElement.id), 'view');
 
-    // What failed is told something, and goes on: not before the run does.
+    // A failed task gets a message and runs again, but not before the run continues.
     const talk = tab.getByRole('button', {name: 'Say …'}), retry = tab.getByRole('button', {name: 'Retry'});
     await head.getByRole('button', {name: 'Pause'}).click();
     await hears(/is paused/);
@@ -332,7 +323,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     assert.deepEqual(await axe(tab, 'a run that can be steered'), []);
     assert.deepEqual(posts.slice(3), ['?verb=skip&task=later']);
 
-    // Who has the cookie alone, or a server for reading only, reads.
+    // A tab with only the cookie, or a read-only server, cannot steer.
     const reader = await tab.context().newPage();
     await reader.goto(its.base);
     await closed.start();
@@ -362,8 +353,6 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await its.stop();
 });
 
-// --- for everyone
-
 test('nothing that axe finds wrong, in light and dark, wide and on a phone', async () => {
     const kinds = [
         {colorScheme: 'light', width: 1280, views},
@@ -392,8 +381,6 @@ test('nothing that axe finds wrong, in light and dark, wide and on a phone', asy
 
 pictureTests(test);
 
-// --- large things
-
 test('a thousand tasks and a log of 100 MB stay quick', async () => {
     const large = repo.invent(1000, 100e6);
     const took = {};
@@ -405,7 +392,7 @@ test('a thousand tasks and a log of 100 MB stay quick', async () => {
     took.sort = await timeOf(page, `document.querySelectorAll('thead button')[i % 2 ? 3 : 1].click();`);
     await page.getByLabel('Filter tasks').fill('');
     took.scroll = await timeOf(page, `document.querySelector('.scroll').scrollTop = 6000 * (i + 1);`);
-    await go(page, large, 'graph'); // the plan is asked for once
+    await go(page, large, 'graph'); // the page loads the plan once
     await page.waitForFunction(() => document.querySelectorAll('main svg a').length === 1000);
     await go(page, large, 'history');
     for (const view of ['graph', 'timeline', 'costs', 'tasks']) {
@@ -433,7 +420,7 @@ test('a thousand tasks and a log of 100 MB stay quick', async () => {
         return Boolean(line && line.top >= log.top && line.bottom <= log.bottom);
     });
     await until('the match can be seen', place);
-    await page.waitForTimeout(500); // what comes before and after it is there by then
+    await page.waitForTimeout(500); // by then, the lines before and after it are loaded
     assert.ok(await place(), 'the match was scrolled away');
     assert.equal(await page.textContent('.log .here mark'), 'Needle');
     for (let i = 0; i < 12; i++) {
@@ -455,8 +442,6 @@ test('the browser has nothing to complain about', async () => {
     await page.context().close();
     await server.stop();
 });
-
-// --- all of them
 
 import {execFileSync} from 'node:child_process';
 function statusText() {

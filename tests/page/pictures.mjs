@@ -1,9 +1,9 @@
-// What the page and the report look like, held against pictures in references/. The run in them is an
-// invented one, whose times and name are always the same, in fonts that the test chooses. Pictures are of
-// half the page's size. Two are the same when the means of their squares of 4 by 4 pixels are: how an edge
-// is smoothed does not matter, where a thing is does.
+// Compares the page and the report with pictures in references/. They show an invented run, whose times and
+// name are always the same, in fonts that the test chooses. Pictures have half the size of the page.
+// Two pictures are equal if the means of their squares of 4 by 4 pixels are: the position of things
+// matters, the smoothing of edges does not.
 //
-// UPDATE=1 writes the pictures anew; SHOTS=FOLDER keeps those that differ.
+// UPDATE=1 updates the pictures; SHOTS=FOLDER keeps those that differ.
 
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
@@ -16,8 +16,8 @@ const references = join(import.meta.dirname, 'references');
 const update = Boolean(process.env.UPDATE);
 const wide = {width: 1000, height: 600}, phone = {width: 390, height: 560};
 const square = 4, far = 24;
-// Of 255, and of all squares. Letters that are smoothed in another way come to less; rows that are 4 pixels
-// higher come to 5 and 6 %.
+// Limits: the mean difference, of 255, and the share of squares that differ much. Another smoothing of letters stays below; rows
+// that are 4 pixels higher reach 5 and 6 %.
 const mostMean = 1.5, mostFar = 0.015;
 
 const shots = [
@@ -33,12 +33,12 @@ const shots = [
 ];
 const nameOf = (shot) => `${shot.view}-${shot.size === wide ? 'wide' : 'phone'}-${shot.scheme}`;
 
-// Fonts of Debian that its chromium comes with; what is asked of the system may be any.
+// Fonts that come with Debian's chromium; the system's default fonts vary.
 const style = `:root { --mono: "DejaVu Sans Mono" !important; }
     html, body, button, input, select, svg text { font-family: "DejaVu Sans" !important; }
     code, pre, .mono { font-family: "DejaVu Sans Mono" !important; }`;
 
-// The browser, and how wide a line is in each font: where they are others, the pictures may be, too.
+// The browser, and the width of a line in each font. If these differ, the pictures may differ too.
 async function painterOf(page) {
     const widths = await page.evaluate(() => {
         const context = document.createElement('canvas').getContext('2d');
@@ -50,7 +50,7 @@ async function painterOf(page) {
     return {browser: page.context().browser().version(), ...widths};
 }
 
-// The mean difference of all squares, and the share of those that differ much. The browser decodes.
+// The mean difference of all squares, and the share of squares that differ much. The browser decodes the pictures.
 function difference(page, a, b) {
     return page.evaluate(async ([sources, side, limit]) => {
         const pixels = await Promise.all(sources.map(async (source) => {
@@ -92,7 +92,7 @@ async function take(page, shot, run, report) {
         await page.goto(report);
         await page.addStyleTag({content: style});
     } else {
-        await go(page, run, 'history'); // a view is laid out anew when it is come to
+        await go(page, run, 'history'); // entering a view makes its layout again
         await page.waitForSelector('main .plain');
         await go(page, run, shot.view);
         await page.waitForSelector(shot.ready, {state: 'attached'});
@@ -104,7 +104,7 @@ async function take(page, shot, run, report) {
     return page.screenshot({animations: 'disabled'});
 }
 
-// What is wrong with a picture, if anything; `worst` is the largest difference so far.
+// The defect of a picture, if any; `worst` is the largest difference so far.
 async function judge(page, shot, png, worst) {
     const file = join(references, `${nameOf(shot)}.png`);
     if (update) {
@@ -123,7 +123,7 @@ async function judge(page, shot, png, worst) {
 
 const inWords = ({mean, far: share}) => `${mean.toFixed(2)} in the mean, ${(100 * share).toFixed(2)}% of them much`;
 
-// A store, which a short run makes, with the invented run in it, and the report of that.
+// Makes a store with a short run, adds the invented run, and makes its report.
 async function stage() {
     const repo = new Repo('pictures');
     repo.plan('the store is made by this', [{id: 'one', read_only: true, steps: ['say one']}]);
@@ -136,7 +136,7 @@ async function stage() {
 async function compare() {
     const {repo, run, report} = await stage();
     const server = new Server(repo), painterFile = join(references, 'painter.json');
-    // The style of the test is one that the page's own rules would refuse.
+    // The page's own content security policy would reject the test's style.
     const page = await openPage({bypassCSP: true, locale: 'en-GB', timezoneId: 'UTC', deviceScaleFactor: 0.5});
     await server.start();
     await page.goto(server.url);

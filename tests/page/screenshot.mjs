@@ -1,8 +1,8 @@
-// One picture of the page, of a run of examples/demo.md: when one task is in conflict, and others go on.
+// Takes a picture of the page in a run of examples/demo.md, when one task is in conflict and others run.
 //
 //     node screenshot.mjs MODULES BROWSER FOLDER FILE
 //
-// In the folder it makes the file `ready` when it is, and waits for the file `url`.
+// When it is ready, it makes the file `ready` in the folder, and waits for the file `url`.
 
 import {createRequire} from 'node:module';
 import {existsSync, readFileSync, writeFileSync} from 'node:fs';

@@ -1,4 +1,4 @@
-// What the tests of the page work with: repositories with runs, the server, and pages of a browser.
+// Tools of the tests of the page: repositories with runs, the server, and pages of a browser.
 
 import {execFileSync, spawn, spawnSync} from 'node:child_process';
 import {createRequire} from 'node:module';
@@ -15,8 +15,8 @@ const children = new Set();
 let browser;
 
 export async function openBrowser() {
-    // A container has no sandbox for it, and what is shown is our own. Letters do not depend on the
-    // machine's settings.
+    // Containers have no sandbox for the browser, and it loads only our own page. The options for fonts make letters
+    // independent of the machine.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text', '--font-render-hinting=none'];
     browser = await chromium.launch({executablePath, args});
 }
@@ -37,8 +37,6 @@ export async function until(what, test, ms = 15000) {
     throw new Error(`never: ${what}`);
 }
 
-// --- repositories and runs
-
 export class Repo {
     constructor(name) {
         this.dir = join(work, name);
@@ -53,7 +51,7 @@ export class Repo {
         git('commit', '-q', '-m', 'start');
     }
 
-    // A sign by which an agent that waits goes on.
+    // Lets an agent continue that waits for this file.
     let(name) {
         writeFileSync(join(work, name), '');
     }
@@ -82,19 +80,17 @@ export class Repo {
         return this.ended;
     }
 
-    // The newest run; '' where there is none yet.
+    // The newest run, or '' if there is none yet.
     run() {
         const {stdout} = spawnSync(program, ['history', '-n', '1'], {cwd: this.dir, encoding: 'utf8'});
         return stdout.split(' ')[0];
     }
 
-    // A run of so many tasks that never was, with a log of so many bytes: only the page is tested with it.
+    // Invents a run with this number of tasks and bytes of log, to test the page only.
     invent(tasks, logBytes) {
         return execFileSync('python3', [join(import.meta.dirname, 'invent.py'), join(this.dir, '.git/anabranch'), tasks, logBytes], {encoding: 'utf8'}).trim();
     }
 }
-
-// --- the server
 
 export class Server {
     constructor(repo, ...args) {
@@ -126,9 +122,7 @@ export class Server {
     }
 }
 
-// --- pages
-
-// Whatever the browser complains about is in `complaints`, but for a server that is away.
+// `complaints` collects the errors of the browser, except those about an unreachable server.
 export async function openPage(options) {
     const context = await browser.newContext({viewport: {width: 1280, height: 800}, ...options});
     const page = await context.newPage();
