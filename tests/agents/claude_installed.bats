@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The real claude CLI with what anabranch installs for it: hooks that hold it to its paths, and the skill.
+# The real claude CLI with the things that anabranch installs for it: hooks that enforce paths, and the skill.
 bats_require_minimum_version 1.5.0
 load agents_helper
 load claude_helper

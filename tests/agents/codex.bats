@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The real codex CLI, with a stand-in for the model: its sandbox in a linked worktree, what its failures
-# come to, what is left when it is stopped, and sessions that are gone on with.
+# The real codex CLI, with a stand-in for the model: its sandbox in a linked worktree, the classes of failures,
+# leftovers after a stop, and resumed sessions.
 # shellcheck disable=SC2154 # run_apart sets stderr, model_start model_port
 bats_require_minimum_version 1.5.0
 load agents_helper

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The real opencode CLI, with a stand-in for the model: what lands, what its failures come to, what is left when
-# it is stopped, and sessions that are gone on with.
+# The real opencode CLI, with a stand-in for the model: what lands, the classes of failures, leftovers after a stop,
+# and resumed sessions.
 # shellcheck disable=SC2154 # model_start sets model_port
 bats_require_minimum_version 1.5.0
 load agents_helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The real qwen CLI, with a stand-in for the model: what lands, and what its failures come to.
+# The real qwen CLI, with a stand-in for the model: what lands, and the classes of failures.
 # shellcheck disable=SC2154 # model_start sets model_port
 bats_require_minimum_version 1.5.0
 load agents_helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The real tea, with a stand-in for Gitea's API: pull requests that `converge` makes and changes.
+# The real tea, with a stand-in for Gitea's API: `converge` makes and updates pull requests.
 # shellcheck disable=SC2154 # run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load agents_helper

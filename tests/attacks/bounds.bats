@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Attempts without measure: how much they print, write and nest is bounded, and what cannot be removed is named.
+# Attempts that print, write or nest without limit: we bound them, and name files that we cannot remove.
 # shellcheck disable=SC2016,SC2154 # lines for the agents shell; start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper

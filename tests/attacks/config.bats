@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
 # shellcheck disable=SC2154 # start_plan sets events and engine
-# An agent that configures programs for git: ours do not run them.
+# An agent that configures programs for git: our git processes do not run them.
 
 load ../cli/helper
 load ../cli/run_helper

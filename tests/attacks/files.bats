@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What an agent puts in the place of a file that git or we will open: nobody waits for it, or reads it without an end.
+# An agent replaces files that git or we will open. No process of ours waits for such a file, or reads it without end.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # each test has variables of its own; lines for the agents shell; start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper

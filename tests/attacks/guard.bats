@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
-# An agent that freezes its guard, or writes the result of its guard itself.
+# An agent that freezes its guard, or writes the guard's result itself.
 
 load ../cli/helper
 load ../cli/run_helper

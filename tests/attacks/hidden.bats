@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# What an agent sees of the folder in which we keep keys, logs and notes of all tasks: the files of its own task.
+# The folder with our keys, logs and notes of all tasks: an agent sees only the files of its own task.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # of the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper

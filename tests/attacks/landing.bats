@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # the text of scripts
-# Agents that would have us land the wrong thing: take back what others landed, forge who made a commit and when,
-# or leave something in its history that the result does not show.
+# Agents that try to make us land the wrong thing: they revert work of others, forge the author or date of a commit,
+# or hide something in its history that the result does not show.
 
 load ../cli/helper
 load ../cli/run_helper

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A person works in the repository while we run: they rebase, merge, switch, prune. Nothing of theirs breaks, and
-# nothing of ours is lost.
+# A person works in the repository during a run: they rebase, merge, switch, prune. They lose nothing, and we lose
+# nothing.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events, run_apart stderr
 

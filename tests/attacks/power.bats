@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The power fails in the middle of a run: what the disk has then is all that is left.
+# The power fails in the middle of a run: only the data on the disk is left.
 # shellcheck disable=SC2154 # start_plan sets events and engine
 
 load ../cli/helper

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# What an agent can reach of a run that goes on: its socket, its descriptors, other tasks' files.
+# Things of a live run that an agent could reach: its socket, its descriptors, other tasks' files.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # of the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets output
 
 load ../cli/helper

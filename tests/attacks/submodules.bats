@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
 # shellcheck disable=SC2154 # run sets status and output
-# An agent that configures programs in the repository of a submodule: ours do not run them.
+# An agent that configures programs in the repository of a submodule: our git processes do not run them.
 
 load ../cli/helper
 load ../cli/run_helper

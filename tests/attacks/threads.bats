@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# An agent in the worktree of a thread that configures programs there: fanout, status, own, converge and cleanup do not
+# An agent configures programs in the worktree of a thread: fanout, status, own, converge and cleanup do not
 # run them.
 # shellcheck disable=SC2154 # run sets status and output
 load ../cli/helper

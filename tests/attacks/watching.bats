@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# What an agent changes outside its workspace, and how we notice: saved work, the saved plan, the user's checkout.
+# Changes that an agent makes outside its workspace, and how we notice them: saved work, the saved plan, the user's
+# checkout.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # of the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets output
 
 load ../cli/helper

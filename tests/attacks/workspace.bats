@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Agents that put something else in the place of their workspace, or of a folder on the way to it: what we do in a
-# workspace afterwards, we do in the folder that we made, or not at all.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# Agents that replace their workspace, or a folder on the path to it: afterwards we work only in the folder that we
+# made, or not at all.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load ../cli/helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What engines are told beyond what all have in common: effort, turns, arguments of their own.
+# Options of single engines: effort, turns, arguments of their own.
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load ../helper

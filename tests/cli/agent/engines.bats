@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# How each engine's program is called, tried out with stand-ins that note it down: permissions, model,
-# persona, session, and where the prompt goes.
+# How we call the program of each engine, recorded by stand-ins: permissions, model, persona, session, and the place
+# of the prompt.
 # shellcheck disable=SC2154 # run_apart sets stderr
 load ../helper
 load ../run_helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# gemini: how it is called, and what is made of what it says.
+# gemini: how we call it, and how we read its output.
 # shellcheck disable=SC2016,SC2154 # lines for the shell of a stub; run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load ../helper

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The built-in agent: every step, by what it does to files, processes and its own end.
+# The built-in agent: the effect of every step on files, processes and its own end.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load ../helper

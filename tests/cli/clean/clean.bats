@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2030,SC2031,SC2154 # lines of shell are for agents; run sets output and status
-# What runs have left, from wherever they were stopped, and `anabranch clean`.
+# Leftovers of runs, interrupted at any point, and `anabranch clean`.
 
 load ../helper
 load ../run_helper

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016,SC2154 # lines of shell are for agents; run sets output and status
-# What is saved before a workspace goes, and `anabranch salvage`.
+# The work that we save before we remove a workspace, and `anabranch salvage`.
 
 load ../helper
 load ../run_helper

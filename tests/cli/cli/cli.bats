@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The frame that all commands share: help, wrong calls, colour, output, completions.
+# Common parts of all commands: help, wrong calls, colour, output, completions.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load ../helper

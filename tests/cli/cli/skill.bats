@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The skill for coding agents: what it says, where it is installed, and that nobody's text is lost.
+# The skill for coding agents: its text, the places of its installation, and that we overwrite nobody's text.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load ../helper

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# scripts/suites.bash: what failed is tried once more when all is over; what passes then is flaky.
-# shellcheck disable=SC2016 # what is not expanded here is for the suites
+# scripts/suites.bash: a failed test runs once more after everything else; if it passes then, it is flaky.
+# shellcheck disable=SC2016 # the suites expand it
 bats_require_minimum_version 1.5.0
 load ../helper
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The program as cast-parallel: its command line, its checks in their order, its output and exit codes, and its
-# defects, under their numbers. Agents are a stand-in for claude that does what A and B say.
-# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# defects, by their numbers. A stand-in for claude does what A and B tell it.
+# shellcheck disable=SC2016 # another shell expands it
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 
@@ -501,7 +501,7 @@ killed_cast() {
     cast plan.md
     [[ $stderr =~ anabranch\ (resume\ [0-9a-f-]+) ]] || fail 'no way to go on'
     export A='echo finished >one'
-    # shellcheck disable=SC2086 # words they are
+    # shellcheck disable=SC2086 # several words
     run_apart anabranch ${BASH_REMATCH[1]} 3>&-
     assert_status 0
     assert_in main one finished

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# The program as parallel-orchestra: the cases of that tool's own test suite that can be seen from
-# outside, under the names of its files, and its defects, under their numbers.
+# The program as parallel-orchestra: those cases of that tool's own test suite that are visible from
+# outside, under the names of its files, and its defects, by their numbers.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load ../helper
@@ -117,7 +117,7 @@ write_state() { # ID...: as an earlier run of this manifest would have
 @test "test_cli: --help exits 0, of the program and of run" {
     make_programs
     for call in --help -h 'run --help' 'run -h' 'run --he'; do
-        # shellcheck disable=SC2086 # words they are
+        # shellcheck disable=SC2086 # several words
         run_apart parallel-orchestra $call
         assert_status 0
         assert_contains 'usage: parallel-orchestra'
@@ -1117,7 +1117,7 @@ END
     assert_error '  branch parallel-orchestra/a-'
     local command
     command=$(sed -n 's/^  to save and remove the leftovers: anabranch //p' <<<"$stderr")
-    # shellcheck disable=SC2086 # words they are
+    # shellcheck disable=SC2086 # several words
     run "$ANABRANCH" $command
     assert_status 0
     [[ ! -e $left && -z $(git branch --list 'parallel-orchestra/*') ]] || fail "$(git branch)"

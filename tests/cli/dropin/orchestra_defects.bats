@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Defects of parallel-orchestra, by number: for each that a run can show there is a test that fails
-# where the defect is.
+# Defects of parallel-orchestra, by number: each defect that a run can show has a test that fails
+# if we have the defect.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # run_plan looks at status and output
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # The program as parallel-sessions: its command line, plan rules, messages and exit codes, and its
-# defects, under their numbers.
-# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# defects, by their numbers.
+# shellcheck disable=SC2016 # another shell expands it
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# What lands is what `git add -A && git commit` gives, to the byte; see identity.py.
+# Landed commits are byte for byte those of `git add -A && git commit`; see identity.py.
 #
-# SEEDS=n tries the seeds from 1000 on, so many, in place of those that are always tried; ANABRANCH_PROVIDER, or
-# IDENTITY_PROVIDERS with commas between them, says with which providers; else it is all that work here.
+# SEEDS=n tries n seeds from 1000 on, instead of the fixed ones. ANABRANCH_PROVIDER or IDENTITY_PROVIDERS (separated by
+# commas) choose the providers; otherwise the test uses all that work here.
 bats_require_minimum_version 1.5.0
 load ../helper
 

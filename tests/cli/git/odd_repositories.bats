@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # The same small plan in repositories of every kind: two tasks and one that needs both, which add,
-# change and delete files. What they made is on the base, and nothing else is other than before.
+# change and delete files. The base has their work, and nothing else has changed.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # run_plan looks at status and output
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Signatures of our commits, as commit.gpgsign asks for them.
+# Signatures of our commits, if commit.gpgsign asks for them.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The configuration: the user's and the repository's anabranch.toml; what things cost by its prices.
+# The configuration: anabranch.toml of the user and of the repository, and costs estimated by its prices.
 # shellcheck disable=SC2016,SC2154 # lines for other shells, and money; run_apart sets stderr
 
 load ../helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Values of secret variables are nowhere but in the environment of those whom they are for.
+# Values of secret variables appear only in the environment of the processes that need them.
 # shellcheck disable=SC2016 # shell lines are for agents
 # shellcheck disable=SC2154 # run_apart sets stderr
 

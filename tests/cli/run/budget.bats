@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Budgets, and what was used.
+# Budgets and usage.
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load ../helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Steering a run that is going on, from another process: stop, skip, pause, continue, workers, budget.
+# Steering a live run from another process: stop, skip, pause, continue, workers, budget.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
 # shellcheck disable=SC2016 # dollars are money here

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# When the machine does not do its part: disk, descriptors, locks, git, clock. A run waits and says so,
-# or stops with 3; either way nothing is lost and nothing is left behind.
+# Faults of the machine: disk, descriptors, locks, git, clock. A run waits and says so, or stops with 3. It never loses
+# work, and leaves nothing behind.
 # shellcheck disable=SC2030,SC2031,SC2154 # each test is a process of its own
 
 load ../helper

@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
 # shellcheck disable=SC2154,SC2031 # start_plan sets engine and events; STAMPS is exported
-# Supervision: nothing outlives its task, by whatever means it is kept together.
+# Supervision: no process outlives its task, with any method of containment.
 
 load ../helper
 load ../run_helper
@@ -82,7 +82,7 @@ until_there() { # SUFFIX
     make_repo
     begin_plan
     for task in a b; do
-        # shellcheck disable=SC2016 # of the agent's shell
+        # shellcheck disable=SC2016 # the agent's shell expands it
         add_task "$task" -- 'sh guard=$(awk "{ print \$4 }" /proc/$PPID/stat) && test $guard != 0 || guard=1; tr "\0" "\n" </proc/$guard/environ >all' \
             'sh grep -qx "ANABRANCH_GUARD=$ANABRANCH_GUARD" all && echo "$ANABRANCH_GUARD" >>$STAMPS.marks' \
             'sh rm all' "write $task 1"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Usage limits: what meets one is parked, nothing else of its engine and account starts, and all goes
-# on when it resets.
+# Usage limits: a task that meets one is parked, no other task of its engine and account starts, and all
+# continue after the reset.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # the helpers look at status and output
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Who is told, when and what: commands, the desktop, webhooks.
+# Notifications: recipients, times and contents; by commands, the desktop, webhooks.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the shell of the notified command
+# shellcheck disable=SC2016 # the shell of the notified command expands it
 # shellcheck disable=SC2154 # run_apart and start_plan set stderr and engine
 
 load ../helper

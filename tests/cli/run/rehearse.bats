@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A plan without its agents, in a clone that is thrown away.
+# A plan without its agents, in a temporary clone.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

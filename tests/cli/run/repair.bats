@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Repair: work that fails its verification, leaves its paths or is in conflict goes back to its agent,
-# which goes on in its session and its workspace.
+# Repair: work that fails its verification, leaves its paths or is in conflict is sent back to its agent,
+# which resumes its session in its workspace.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2034 # the helpers look at status and output
 # shellcheck disable=SC2154 # start_plan sets engine, run_apart stderr
 

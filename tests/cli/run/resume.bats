@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Going on with a run whose engine was killed, at every stage of a task.
+# Resuming a run whose engine was killed, at every stage of a task.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # the helpers look at status and output
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# say and retry: one task of a run that is over goes on, in its session.
+# say and retry after the end of a run: one task continues in its session.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2034 # the helpers look at status and output
 # shellcheck disable=SC2154 # start_plan sets engine, run_apart stderr
 

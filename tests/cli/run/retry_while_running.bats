@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# say and retry of a run that is going on: its engine takes up tasks again, and its agents hear more.
+# say and retry in a live run: its engine runs tasks again, and its agents get messages.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
 # shellcheck disable=SC2034 # the helpers look at status and output
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 
 load ../helper
 load ../run_helper

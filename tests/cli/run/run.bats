@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Carrying a plan out, with real git, real processes and the built-in agent.
+# Running a plan, with real git, real processes and the built-in agent.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # run_plan looks at status and output
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Agents that say nothing: told apart by what they said before. Programs that print what comes through a
-# pipe stand in for the real ones, so that the test says how far a transcript has come.
+# Agents that print nothing: their earlier output shows why. Stand-ins print what the test writes into a pipe, so
+# the test controls the progress of a transcript.
 # shellcheck disable=SC2154 # run_apart and start_agents set them
 bats_require_minimum_version 1.5.0
 load ../helper

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Manifests as streams, with real git, real processes and the built-in agent. How batches are divided is
-# looked at in tests/plans/streams and tests/unit/plan/test_streams.c.
+# Manifests as streams, with real git, real processes and the built-in agent. tests/plans/streams and
+# tests/unit/plan/test_streams.c test how batches are divided.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2034 # run_streams looks at status and output
 

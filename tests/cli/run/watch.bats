@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What agents do to the state that all worktrees share, and what is told and put back of it.
+# Changes that agents make to the state that all worktrees share: which ones we report and which ones we undo.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets output
 

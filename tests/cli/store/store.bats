@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The record of runs: its versions, its damage, and what becomes of a run that cannot write it.
+# The record of runs: its versions, its damage, and a run that cannot write it.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Threads whose work is merged are taken away, whichever way it was merged, and no others. PS-N are
-# defects of parallel-sessions that are not to be here.
+# cleanup removes threads whose work is merged, in any way, and no others. PS-N are defects of
+# parallel-sessions that we must not have.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2016,SC2154 # lines of shell are for another one; run_apart sets stderr
 

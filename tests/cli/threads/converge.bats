@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# `converge`: the real gh against a forge on the loopback, a real origin, and other forges by programs
-# that note how they were called. PS-N are defects of parallel-sessions that are not to be here.
-# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# `converge`: the real gh with a forge on the loopback interface, a real origin, and other forges through programs
+# that record their arguments. PS-N are defects of parallel-sessions that we must not have.
+# shellcheck disable=SC2016 # another shell expands it
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# Threads: what fanout makes, what it refuses, and that nothing is left of one that failed. PS-N are
-# defects of parallel-sessions that are not to be here.
-# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# Threads: what fanout makes and what it rejects, and that a failed fanout leaves nothing behind. PS-N are
+# defects of parallel-sessions that we must not have.
+# shellcheck disable=SC2016 # another shell expands it
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load ../helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What other tests stand on: the forge for gh and an origin by ssh.
+# The tools of other tests: the forge for gh, and an origin by ssh.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load ../helper

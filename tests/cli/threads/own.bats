@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Ownership of threads: what is outside, who gets a path that he asks for, and the hooks that hold
-# agents to it. PS-N are defects of parallel-sessions that are not to be here.
+# Ownership of threads: changes outside of a thread's paths, requests for paths, and the hooks that
+# enforce paths. PS-N are defects of parallel-sessions that we must not have.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016,SC2103 # what is not expanded here is for another shell; a test ends where it ends
+# shellcheck disable=SC2016,SC2103 # another shell expands it; a test ends where it ends
 # shellcheck disable=SC2154 # run sets output
 
 load ../helper

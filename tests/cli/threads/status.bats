@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# `status` of threads: what it says, and what it costs. PS-N are defects of parallel-sessions that
-# are not to be here.
+# `status` of threads: its output and its cost. PS-N are defects of parallel-sessions that we
+# must not have.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

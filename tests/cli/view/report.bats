@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Reports of a run: what they hold, what they are safe against, where they may be written; and the
+# Reports of a run: their content, their robustness against hostile text, the files that they may replace; and the
 # copies of logs, without secrets.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load ../helper

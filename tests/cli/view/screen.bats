@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# `run` on a terminal, and --dry-run. The terminal is one that script(1) makes; what it shows in the
-# end is worked out by screen.py.
+# `run` on a terminal, and --dry-run. script(1) provides the terminal; screen.py computes its final
+# screen.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The server of the page: who may see what, what it says, and what it bears. The page itself is
-# tests/page.
+# The server of the page: access, answers, and robustness. tests/page tests the page
+# itself.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
 

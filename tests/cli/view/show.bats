@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
-# Looking back: status, history, logs, shell, diff.
+# Commands about earlier and live runs: status, history, logs, shell, diff.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 
 load ../helper
 load ../run_helper

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The dashboard on a real terminal, which tmux makes.
+# The dashboard on a real terminal, which tmux provides.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
 # shellcheck disable=SC2034 # the helpers look at status and output

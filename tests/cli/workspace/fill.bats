@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Large work trees that are filled with copies of the user's files: that they are what git would have made.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# Large work trees filled with copies of the user's files: they match what git would make.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # start_plan sets engine
 bats_require_minimum_version 1.5.0
 load ../helper

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# What is brought along into a workspace, that none of it is ever committed, and the commands that
-# prepare a workspace and take it down.
+# Files that we include in a workspace and never commit, and the commands that
+# prepare a workspace and clean it up.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets engine and events
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2016 # the agent's shell expands it
 
 load ../helper
 

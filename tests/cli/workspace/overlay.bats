@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Workspaces that are overlays over one base tree: what is in them, who sees it, and what is left.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# Workspaces that are overlays over one base tree: their content, who sees it, and leftovers.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 bats_require_minimum_version 1.5.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Work trees that are used again for another task: that nothing of the last one is in them.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# Work trees that another task uses again: nothing of the previous task is left in them.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load ../helper

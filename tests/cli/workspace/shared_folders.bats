@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# What workspace.share names, where workspaces are overlays: kept between runs, true to what the user has, each
-# task's own to change, and never anyone's to commit.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# The folders of workspace.share with overlays: they stay between runs, match the user's files, each task can change
+# its own copy, and nobody commits them.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 bats_require_minimum_version 1.5.0

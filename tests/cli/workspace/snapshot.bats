@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Workspaces that are snapshots, on a btrfs of the test's own: that takes root.
-# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# Workspaces that are snapshots, on a btrfs of the test; this needs root.
+# shellcheck disable=SC2016 # the agent's shell expands it
 # shellcheck disable=SC2154 # run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load ../helper
