@@ -1,10 +1,10 @@
 /*
- * Reads an agent's transcript as the run does, and prints what it came to.
+ * Reads an agent's transcript as a run does, and prints the result.
  *
  *     read ENGINE EXIT_CODE TRANSCRIPT [STDERR]
  *
- * It is read in pieces of several sizes, which must all come to the same; and cut at every byte,
- * where only a line that is whole may count. STDERR is what it wrote there.
+ * It reads the transcript in pieces of several sizes, which must all give the same result; and cut
+ * off at every byte, when only complete lines may count. STDERR is a file with the standard error.
  */
 #include "agent/agent.h"
 #include "base/mem.h"

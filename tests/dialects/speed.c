@@ -1,5 +1,6 @@
 /*
- * How fast a dialect is read: a transcript again and again, in pieces as they come from a file.
+ * Measures how fast we read a dialect: reads a transcript again and again, in pieces as from a
+ * file.
  *
  *     speed ENGINE TRANSCRIPT MEGABYTES
  *

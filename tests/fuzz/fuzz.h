@@ -1,6 +1,6 @@
 /*
- * What the fuzz targets share. Each target is one file that defines LLVMFuzzerTestOneInput(); it is
- * linked with libFuzzer to look for inputs, and with replay.c to run those that are kept.
+ * Common parts of the fuzz targets. Each target is a file that defines LLVMFuzzerTestOneInput().
+ * It is linked with libFuzzer to search for inputs, and with replay.c to run the stored ones.
  */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H

@@ -1,7 +1,6 @@
 /*
- * A document through everything that `anabranch check` does with it, without files and git: plan,
- * graph, claims, and the plan written out again as JSON; and, of a manifest, what `anabranch
- * streams` makes of it.
+ * A document through all steps of `anabranch check`, without files and git: plan, graph, claims,
+ * and the plan written as JSON; a manifest also through `anabranch streams`.
  */
 #include "base/mem.h"
 #include "fuzz.h"

@@ -1,5 +1,7 @@
-/* What agents print: whatever the bytes, memory is bounded, and it does not matter in which pieces
- * they come. A program of its own for each dialect: FUZZ_DIALECT names it. */
+/*
+ * The output of agents: for any bytes, memory is bounded, and the result does not depend on the
+ * sizes of the pieces. Each dialect has a program of its own: FUZZ_DIALECT names it.
+ */
 #include "fuzz.h"
 
 #include "agent/output/dialect.h"

@@ -1,6 +1,6 @@
 /*
  * glob_match() against a matcher that tries everything. The first line of the input is the pattern
- * (in front of it '~' for patterns that take letters in either case), each line behind it a path.
+ * ('~' before it: ignore the case of letters); each further line is a path.
  */
 #include "base/mem.h"
 #include "fuzz.h"

@@ -1,5 +1,7 @@
-/* The head of a request: whatever the bytes, what is read of it is harmless, and what is refused
- * has a status that says so. */
+/*
+ * The head of a request: for any bytes, the accepted parts are harmless, and each rejection has a
+ * status.
+ */
 #include "fuzz.h"
 
 #include "sys/http/request.h"

@@ -1,6 +1,8 @@
-/* git's index, and trees, as they are read without git: whatever the bytes, nothing is read beside
- * them, and what is made of them can be read again. There is no git here: objects are taken as they
- * come, and every other one is said to exist. */
+/*
+ * git's index and trees, read without git: for any bytes, we read nothing outside of them, and the
+ * results can be read again. There is no git here: the target accepts all objects, and every
+ * second object exists.
+ */
 #include "fuzz.h"
 
 #include "base/mem.h"

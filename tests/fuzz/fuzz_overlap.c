@@ -1,6 +1,6 @@
 /*
  * glob_overlap() and glob_covers() against glob_match(). The first two lines of the input are the
- * patterns ('~' in front of the first: letters in either case), each line behind them a path.
+ * patterns ('~' before the first: ignore the case of letters); each further line is a path.
  */
 #include "fuzz.h"
 

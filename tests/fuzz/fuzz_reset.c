@@ -1,5 +1,7 @@
-/* What agents say of a limit: whatever it is, the time is a possible one or none, the same when it
- * is asked again, and our own time zone is what it was. */
+/*
+ * Messages of agents about a limit: for any text, the time is a possible one or none, it is the
+ * same on a second call, and our own time zone does not change.
+ */
 #include "fuzz.h"
 
 #include "agent/reset_time.h"

@@ -1,5 +1,4 @@
-/* Text for people: whatever goes in, what comes out can be shown, and quantities keep their value.
- */
+/* Text for people: for any input, the output is printable, and quantities keep their value. */
 #include "fuzz.h"
 
 #include "base/text/text.h"

@@ -1,6 +1,6 @@
 /*
- * doc_write(): what was read, written in any syntax and read again, is the same tree. The first
- * byte of the input is its syntax: j, t or any other for YAML.
+ * doc_write(): a document that is read, written in any syntax and read again is the same tree. The
+ * first byte of the input is its syntax: j, t, or any other byte for YAML.
  */
 #include "fuzz.h"
 

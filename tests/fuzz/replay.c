@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target over the files of the folders that are given, else over its own corpus, and
- * counts them. A file that the target does not survive ends the program; it was named before.
+ * Runs a fuzz target on the files in the given folders, or on its own corpus, and counts them. If
+ * the target crashes, the program ends; it prints the name of each file first.
  */
 #include "fuzz.h"
 

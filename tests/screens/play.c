@@ -1,20 +1,21 @@
 /*
- * Plays a script to the dashboard, and prints what that shows: play FILE.
+ * Plays a script to the dashboard, and prints the screens: play FILE.
  *
- *     plan LINE             a line of the plan, in YAML; before anything else
+ *     plan LINE             a line of the plan, in YAML; must come first
  *     many N                the same for N tasks, t1 to tN
- *     at DURATION           what follows happens so long after the run began
- *     event NAME TASK ATTEMPT [JSON]        TASK -: of the run
- *     live, dead            the run can be steered, or no longer
- *     files TASK N          so many were changed
- *     text LINE             of a log or a diff
- *     meet TASK TASK apart|together|unknown|conflict      TASK -: what has landed
+ *     at DURATION           the time of the next lines, since the start of the run
+ *     event NAME TASK ATTEMPT [JSON]        TASK -: an event of the run
+ *     live, dead            the run can be steered, or not any more
+ *     files TASK N          the number of changed files
+ *     text LINE             a line of a log or a diff
+ *     meet TASK TASK apart|together|unknown|conflict      TASK -: landed work
  *     size COLUMNS ROWS
  *     keys KEYS             characters, or <enter> <esc> <tab> <up> <down> <pgup> <pgdn> <home>
- * <end> draw                  prints the screen; each line ends with a bar styles the same, with
- * the looks of each line below it
+ *                           <end>
+ *     draw                  prints the screen; each line ends with a bar
+ *     styles                the same, with the styles of each line below it
  *
- * Lines that begin with # are remarks.
+ * Lines that begin with # are comments.
  */
 #include "base/mem.h"
 #include "base/node/node_build.h"

@@ -1,7 +1,9 @@
-/* A process beside a test that takes a folder away whenever that is empty, as `git gc` and `git
- * worktree prune` do with some of git's: again and again, though not so fast that nobody could come
- * between. Where the disk is slow, the kernel lets the two of them have the folder in turn, and
- * each try of the test would fail: so the pause is many times as long as the removal took.
+/*
+ * A process beside a test that removes a folder whenever it is empty, as `git gc` and `git
+ * worktree prune` do with some of git's folders. It removes the folder again and again, with
+ * pauses in which the test can use it. On a slow disk, the kernel may let both processes have the
+ * folder in turn, and each attempt of the test would fail; so the pause is many times as long as
+ * the removal took.
  */
 #ifndef TESTS_UNIT_BESIDE_H
 #define TESTS_UNIT_BESIDE_H

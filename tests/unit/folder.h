@@ -1,4 +1,4 @@
-/* A folder for one test: its path is the test's state. */
+/* A folder for one test: its path is the state of the test. */
 #ifndef TESTS_UNIT_FOLDER_H
 #define TESTS_UNIT_FOLDER_H
 

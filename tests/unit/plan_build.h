@@ -1,6 +1,4 @@
-/*
- * Plans for unit tests, built without any document: tasks are named by their place.
- */
+/* Plans for unit tests, built without a document: the name of a task is its place. */
 #ifndef TESTS_PLAN_BUILD_H
 #define TESTS_PLAN_BUILD_H
 

@@ -1,4 +1,4 @@
-/* Random numbers that are the same in each run. */
+/* Random numbers, the same in each run. */
 #ifndef TESTS_UNIT_RANDOM_H
 #define TESTS_UNIT_RANDOM_H
 

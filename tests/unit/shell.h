@@ -1,4 +1,6 @@
-/* Lines of shell in a folder, for git above all: user and system configuration are not looked at.
+/*
+ * Lines of shell in a folder, mostly for git, without the configuration of the user and the
+ * system.
  */
 #ifndef TESTS_UNIT_SHELL_H
 #define TESTS_UNIT_SHELL_H

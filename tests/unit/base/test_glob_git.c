@@ -1,6 +1,8 @@
-/* Random patterns: git must select the paths that glob_match() selects, and what glob_overlap() and
- * glob_covers() say must hold for every short path. The numbers are pseudo-random and always the
- * same, so that a failure can be repeated. */
+/*
+ * Random patterns: git must select the paths that glob_match() selects, and the answers of
+ * glob_overlap() and glob_covers() must hold for every short path. The numbers are pseudo-random
+ * and always the same, so that a failure is reproducible.
+ */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/strv.h"

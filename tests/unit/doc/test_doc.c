@@ -1,5 +1,6 @@
 /*
- * doc_parse() and doc_load(): what is read, where it was, and how everything else is refused.
+ * doc_parse() and doc_load(): the values and positions that they read, and the errors for
+ * everything else.
  */
 #include "base/mem.h"
 #include "doc/doc.h"

@@ -1,6 +1,6 @@
 /*
- * The official TOML test suite (toml-test), as Debian ships it. Every invalid file has to be
- * refused and every valid one has to give the values that the suite lists beside it.
+ * The official TOML test suite (toml-test) from Debian. The reader must reject every invalid file,
+ * and every valid file must give the values that the suite lists for it.
  */
 #include "base/mem.h"
 #include "base/text/text.h"

@@ -1,6 +1,4 @@
-/*
- * doc_write() against doc_parse(): whatever is written reads back as the same tree.
- */
+/* doc_write() against doc_parse(): every written document reads back as the same tree. */
 #include "base/mem.h"
 #include "doc/doc.h"
 

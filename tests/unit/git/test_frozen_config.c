@@ -1,4 +1,4 @@
-/* The copy of git's configuration says what the configuration said, whatever is in it. */
+/* The copy of git's configuration has the same values as the configuration, for any content. */
 #include "git/config/frozen_config.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* A ref that is held while someone else wants to move it; and how near a commit is to another. */
+/* A ref that we hold while someone else wants to move it; and the distance between two commits. */
 #include "base/mem.h"
 #include "git/batch.h"
 #include "git/git.h"

@@ -1,4 +1,4 @@
-/* A small history in a repository of its own: who is ahead of whom, and where they parted. */
+/* A small history in a repository of its own: commits ahead and behind, and merge bases. */
 #include "git/merge/history.h"
 
 #include "base/mem.h"

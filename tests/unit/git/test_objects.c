@@ -1,5 +1,7 @@
-/* Random indexes and random merges: what is made here without git must be what git makes. The
- * numbers are pseudo-random and always the same, so that a failure can be repeated. */
+/*
+ * Random indexes and random merges: our results without git must be those of git. The numbers are
+ * pseudo-random and always the same, so that a failure is reproducible.
+ */
 #include "base/mem.h"
 #include "git/batch.h"
 #include "git/git.h"

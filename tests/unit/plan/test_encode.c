@@ -1,4 +1,4 @@
-/* A plan that was written down by plan_encode() is the same plan when it is read again. */
+/* plan_encode() writes a plan that reads back as the same plan. */
 #include "base/buf.h"
 #include "doc/doc.h"
 #include "plan/plan.h"

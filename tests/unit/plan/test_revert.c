@@ -1,4 +1,4 @@
-/* Whether a task would undo what others landed, path by path. */
+/* Would a task undo the landed work of others? Path by path. */
 #include "base/mem.h"
 #include "plan/revert.h"
 

@@ -1,6 +1,6 @@
 /*
- * How batches are divided among streams: by hand, and on random manifests against a plain
- * recomputation of all that the header promises.
+ * The division of batches among streams: examples by hand, and random manifests that are compared
+ * with a plain computation of everything that the header promises.
  */
 #include "plan/streams/streams.h"
 #include "plan_build.h"

@@ -1,4 +1,4 @@
-/* Several processes that open a store at once, each with an event for it. */
+/* Several processes that open a store at the same time and add an event each. */
 #ifndef TESTS_UNIT_STORE_OPENERS_H
 #define TESTS_UNIT_STORE_OPENERS_H
 

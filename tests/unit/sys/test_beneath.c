@@ -1,4 +1,4 @@
-/* Folders that somebody has exchanged for symlinks. */
+/* Folders that somebody has replaced by symlinks. */
 #include "sys/fs/beneath.h"
 
 #include "base/mem.h"

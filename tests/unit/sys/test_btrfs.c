@@ -1,6 +1,4 @@
-/*
- * On a file system of its own, in a file: that takes root, and mkfs.btrfs.
- */
+/* Tests on a file system of their own, in a file. They need root and mkfs.btrfs. */
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"

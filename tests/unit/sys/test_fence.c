@@ -1,4 +1,4 @@
-/* What a child in a fence can do, and what it cannot. */
+/* The things that a child in a fence can and cannot do. */
 #include "sys/contain/fence.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* The head of a request: what is understood, and what is refused with which status. */
+/* The head of a request: which ones we accept, and the status for those that we reject. */
 #include "base/mem.h"
 #include "sys/http/request.h"
 

@@ -1,5 +1,7 @@
-/* Random edits in a real worktree: what is said of it must be what a whole `git status` says. The
- * numbers are pseudo-random and always the same, so that a failure can be repeated. */
+/*
+ * Random edits in a real worktree: our answer must match a complete `git status`. The numbers are
+ * pseudo-random and always the same, so that a failure is reproducible.
+ */
 #include "threads/status/changes.h"
 
 #include "base/mem.h"

@@ -1,5 +1,7 @@
-/* A work tree that was filled from another is what git makes of the same commit, whatever the other
- * one is like. */
+/*
+ * A work tree that was filled from another one is the same as git's checkout of the commit, for
+ * any content of the other one.
+ */
 #include "workspace/fill/copy_fill.h"
 
 #include "base/mem.h"

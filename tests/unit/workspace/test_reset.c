@@ -1,4 +1,4 @@
-/* What a scan has found is put right: git then sees nothing, and the next scan finds nothing. */
+/* A reset undoes the changes that a scan has found: then git and the next scan find none. */
 #include "workspace/reset.h"
 
 #include "base/mem.h"

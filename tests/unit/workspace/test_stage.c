@@ -1,4 +1,4 @@
-/* Staging without git is held against `git add -A` itself, over random changes. */
+/* Staging without git gives the same result as `git add -A`, over random changes. */
 #include "workspace/commit/stage.h"
 
 #include "base/mem.h"
