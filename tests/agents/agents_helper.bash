@@ -89,8 +89,8 @@ said_by() { # TASK
     cat .git/anabranch/runs/*/"$1"/*/out
 }
 
-# Checks how often a task started. We do not count an attempt whose program found the database locked that it shares with
-# others of its kind (opencode on a slow machine), because the run starts that task again.
+# Checks how often a task started. On a slow machine, opencode may find its shared database locked; the run then starts
+# the task again, and we do not count that attempt.
 assert_attempts() { # TASK NUMBER
     local attempt number=0
     for attempt in .git/anabranch/runs/*/"$1"/*/out; do

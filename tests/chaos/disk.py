@@ -71,7 +71,7 @@ class Disk:
         return how == 'remounted' or mount('-o', 'remount,bind,ro', repo)
 
     def heal(self):
-        """Processes that started in a covered repository still use the cover: make it writable before removing it."""
+        """Heals the disk. Processes that started under the cover still use it, so make it writable before removing it."""
         if not self.ill:
             return
         if os.path.exists(self.ballast):
