@@ -79,6 +79,7 @@ struct task_run {
 };
 
 struct lane_account;
+struct clean_tree;
 
 /* A process that the engine waits for. A guarded one has pipes to its guard. */
 struct process {
@@ -122,17 +123,17 @@ struct attempt {
     struct buf tree;         /* the staged tree, if there is no index of it */
     struct stat
         index_stat; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
-    struct work_scan scan;     /* how the work tree differs from its index ... */
-    bool scan_is_valid;        /* ... still true: we started nothing in it since ... */
-    int64_t scanned_at;        /* ... this time; monotonic ms */
-    char *unkillable;          /* a process that nobody could kill, or NULL */
-    char exceeded_limit[16];   /* limit that the last command exceeded: "memory"; "": none */
-    struct buf candidate;      /* the commit that we verify */
-    struct buf candidate_base; /* the tip on which we made it */
-    struct buf branch_before;  /* commit of its branch before we committed */
-    size_t hook;               /* index of the running commit hook */
-    enum repair repair;        /* the kind of repair that this attempt is */
-    char *clean_tree;          /* folder of a clean tree with the candidate alone, or NULL */
+    struct work_scan scan;         /* how the work tree differs from its index ... */
+    bool scan_is_valid;            /* ... still true: we started nothing in it since ... */
+    int64_t scanned_at;            /* ... this time; monotonic ms */
+    char *unkillable;              /* a process that nobody could kill, or NULL */
+    char exceeded_limit[16];       /* limit that the last command exceeded: "memory"; "": none */
+    struct buf candidate;          /* the commit that we verify */
+    struct buf candidate_base;     /* the tip on which we made it */
+    struct buf branch_before;      /* commit of its branch before we committed */
+    size_t hook;                   /* index of the running commit hook */
+    enum repair repair;            /* the kind of repair that this attempt is */
+    struct clean_tree *clean_tree; /* a tree with the candidate alone, or NULL */
     const struct plan_command *verification; /* the running verification command */
     int verify_step;                         /* verification commands started so far */
     int races;                      /* checkouts that failed because another worktree vanished */

@@ -229,6 +229,34 @@ END
     assert_clean 'refs/anabranch/salvage/*'
 }
 
+@test "landing: a sibling that puts a symlink in the place of a clean tree has nothing of the user's changed" {
+    make_repo
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    mkdir "$TMPDIR"
+    git clone -q . "$HOME/other"
+    echo uncommitted >"$HOME/other/file"
+    echo precious >"$HOME/other/new"
+    begin_plan 'defaults: {retry: 0}'
+    attack evil "python3 - <<END
+import glob, os
+while not (found := glob.glob('$TMPDIR/anabranch-*-honest.*/tree/.git/config')):
+    pass
+tree = os.path.dirname(os.path.dirname(found[0]))
+os.rename(tree, tree + '.away')
+os.symlink('$HOME/other', tree)
+open('$BATS_TEST_TMPDIR/swapped', 'w').close()
+END" 'read_only: true'
+    attack honest 'echo 1 >file; echo 2 >new' \
+        "verify: {command: \"$(until_exists swapped); pwd -P >>$BATS_TEST_TMPDIR/where\", clean: true}"
+    run_engines -j 2
+    [[ $(<"$HOME/other/file") == uncommitted ]] || fail "a file of another repository is gone"
+    [[ $(<"$HOME/other/new") == precious ]] || fail "an untracked file of another repository is gone"
+    [[ $(git -C "$HOME/other" status --porcelain) == $' M file\n?? new' ]] || fail "its index is not what it was"
+    assert_status 1
+    assert_summary honest 'is not the folder that we made'
+    ! grep -F "$HOME" "$BATS_TEST_TMPDIR/where" || fail "verified there"
+}
+
 @test "landing: a run that is killed during a clean verification leaves no tree when it goes on" {
     make_repo
     export TMPDIR=$BATS_TEST_TMPDIR/tmp

@@ -7,6 +7,7 @@
 #include "doc/doc.h"
 #include "git/fence.h"
 #include "run/attempt/attempt_dir.h"
+#include "run/land/clean_tree.h"
 #include "run/watch/watch.h"
 #include "sys/fs/file.h"
 #include "sys/guard/guard_args.h"
@@ -120,6 +121,8 @@ static int open_log(const char *path, struct err *err)
 static int open_folder(const struct attempt *attempt, const char *dir, int *ret_fd, struct err *err)
 {
     const struct workspace_hold *hold = attempt->ws.hold;
+    if (attempt->clean_tree)
+        return clean_tree_open(attempt, dir, ret_fd, err);
     if (!hold || hold->tree < 0 || !attempt->ws.path)
         return 0;
     size_t len = strlen(attempt->ws.path);
@@ -154,7 +157,8 @@ int process_start(struct attempt *attempt, char *const *argv, char *const *env, 
                   const char *log, void (*next)(struct attempt *, int), struct err *err)
 {
     autoclose int folder = -1;
-    if (!dir && (check_workspace(attempt, err) || open_folder(attempt, NULL, &folder, err)))
+    if ((!dir && check_workspace(attempt, err)) ||
+        ((!dir || attempt->clean_tree) && open_folder(attempt, dir, &folder, err)))
         return -1;
     autoclose int fd = open_log(log, err);
     autostrv struct strv marked = {0};
@@ -253,6 +257,7 @@ static void on_guard_end(void *ctx, int status)
     if (attempt->guard_lost)
         sweep_tree(attempt);
     attempt_dir_check(attempt);
+    clean_tree_check(attempt);
     output_watch_end(attempt->process.flood);
     attempt->process.flood = NULL;
     process_done(&attempt->process);

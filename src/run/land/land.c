@@ -197,11 +197,14 @@ static void make_clean_tree(struct attempt *attempt);
 static void on_clean_tree(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
+    struct err err = {0};
     if (process_lost_race(attempt, exit_code)) {
         clean_tree_remove(attempt);
         make_clean_tree(attempt);
     } else if (attempt->stopped) {
         attempt_fail_stopped(attempt);
+    } else if (exit_code == 0 && clean_tree_finish(attempt, &err)) {
+        attempt_error(attempt, &err);
     } else if (exit_code == 0) {
         start_verification(attempt, attempt->verification);
     } else {
