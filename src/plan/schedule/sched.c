@@ -303,6 +303,17 @@ void sched_set_aside(struct sched *s, uint32_t task)
     release_worker(s, task);
 }
 
+/* A closed lane that lets one task start has made one ready. If that one will not start, another
+ * one may. */
+static void pass_room_on(struct sched *s, uint32_t task)
+{
+    int32_t lane = s->lane[task], spare = s->spare[task];
+    if (lane >= 0 && s->lanes[lane].room)
+        sched_open(s, lane, true);
+    if (spare >= 0 && s->lanes[spare].room)
+        sched_open(s, spare, true);
+}
+
 /* Its entry among the ready tasks is skipped later. */
 void sched_hold(struct sched *s, uint32_t task)
 {
@@ -310,6 +321,7 @@ void sched_hold(struct sched *s, uint32_t task)
         return;
     s->state[task] = SCHED_ASIDE;
     pass_paths_on(s, task);
+    pass_room_on(s, task);
 }
 
 void sched_ready(struct sched *s, uint32_t task)
@@ -334,6 +346,7 @@ void sched_finish(struct sched *s, uint32_t task)
     release_worker(s, task);
     s->state[task] = SCHED_DONE;
     pass_paths_on(s, task);
+    pass_room_on(s, task);
     s->left--;
     for (uint32_t k = g->dependents_at[task]; k < g->dependents_at[task + 1]; k++) {
         uint32_t next = g->dependents[k];
@@ -350,6 +363,7 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
     release_worker(s, task);
     s->state[task] = SCHED_FAILED;
     pass_paths_on(s, task);
+    pass_room_on(s, task);
     s->left--;
     size_t next = ret_skipped->tasks.n;
     for (uint32_t t = task;; t = ret_skipped->tasks.v[next++]) {

@@ -104,6 +104,20 @@ static int64_t end_task(struct fixture *f, const int64_t *args)
     return 0;
 }
 
+static int64_t skip_task(struct fixture *f, const int64_t *args)
+{
+    struct sched_list skipped = {0};
+    sched_fail(&f->s, (uint32_t)args[0], &skipped);
+    vec_done(&skipped.tasks);
+    return 0;
+}
+
+static int64_t hold_task(struct fixture *f, const int64_t *args)
+{
+    sched_hold(&f->s, (uint32_t)args[0]);
+    return 0;
+}
+
 static int64_t fall_back(struct fixture *f, const int64_t *args)
 {
     return lanes_fall_back(&f->l, (uint32_t)args[0], (int32_t)args[1]);
@@ -143,6 +157,8 @@ static const struct {
     {"prove", prove_task},   /* TASK = 1 if the limit is over */
     {"park", park_task},     /* TASK: its attempt ends, and it waits */
     {"end", end_task},       /* TASK */
+    {"skip", skip_task},     /* TASK, which has not started */
+    {"hold", hold_task},     /* TASK, the same */
     {"fall", fall_back},     /* TASK LANE = 1 if it may */
     {"keep", keep_lane},     /* TASK */
     {"lanes", set_lanes},    /* TASK LANE SPARE: only these, in the scheduler */
@@ -228,6 +244,11 @@ static const struct {
     {"only the probe shows that the limit is over", -1,
      "start = 0; start = 1; limit 0 0 1000 = 2000; prove 1 = 0; closed; park 0; wake 0 2000 = -1;"
      "prove 1 = 0; start = 0; prove 1 = 0; tried; prove 0 = 1; prove 0 = 0; followed"},
+    {"a person skips the task that may go first: another one does", -1,
+     "start = 0; limit 0 0 1000 = 2000; park 0; start = -1; wake 0 2000 = -1; skip 0; start = 1;"
+     "start = -1; prove 1 = 1"},
+    {"... or it waits for something else", -1,
+     "start = 0; limit 0 0 1000 = 2000; end 0; wake 0 2000 = -1; hold 1; start = 2; start = -1"},
     {"an attempt from before the limit ends while the probe runs", -1,
      "start = 0; start = 1; limit 0 0 1000 = 2000; park 0; wake 0 2000 = -1; start = 0; end 1;"
      "tried; start = -1; prove 0 = 1"},
