@@ -455,6 +455,8 @@ static void on_staged(struct attempt *attempt, int exit_code)
     attempt->tick = NULL;
     if (attempt->too_large) {
         fail_too_large(attempt, attempt->too_large);
+    } else if (attempt->stopped == STOP_USER && !attempt->run->stopping && !attempt->run->failed) {
+        attempt_fail_stopped(attempt); /* if the whole run stops, finished work still lands */
     } else if (process_lost_race(attempt, exit_code)) {
         attempt_stage(attempt);
     } else if (exit_code != 0) {

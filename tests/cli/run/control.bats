@@ -66,6 +66,26 @@ sys.stdout.write(data.decode() or "nothing\n")
     refuses 'is not running: there is nothing to stop' stop a
 }
 
+@test "control: a task that is stopped while git stages its work does not land" {
+    make_repo
+    echo '* text' >.gitattributes
+    git add . && git commit -qm attributes
+    begin_plan
+    add_task a -- 'write a 1'
+    # shellcheck disable=SC2016 # for that git
+    wrap_git "if [[ \$sub == add ]]; then touch '$BATS_TEST_TMPDIR/adding'; $(until_exists on); fi"
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/adding"
+    says "'a' is asked to stop; its work is saved" stop a
+    touches on
+    end_plan
+    assert_status 1
+    assert_event task.failed a '"class":"stopped","reason":"a person stopped it"'
+    refute_in main a
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" a 1
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
 @test "control: pause begins nothing more, workers and continue do; resume of a paused run does as well" {
     make_repo
     begin_plan 'limits: {workers: 1}'
