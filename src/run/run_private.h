@@ -70,6 +70,8 @@ struct task_run {
     bool land_only;    /* it has a commit: make the workspace again and land it */
     bool start_at_tip; /* it landed before, or conflicted: start at the run's tip */
     char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
+    bool follows_landing;  /* a person resumed its agent after it landed (run/rework/follow_up.h) */
+    bool follow_up_failed; /* ... and that work failed: `status` has the failure */
 
     /* In a resumed, parked or repaired task: the next attempt resumes this session in the existing
      * workspace; or NULL. */

@@ -137,6 +137,7 @@ static void add_failure(struct buf *out, const struct event *ev)
 {
     const char *class = node_new_string(ev->data, "class", "");
     bool stopped = strcmp(class, failure_names[FAILURE_STOPPED]) == 0;
+    buf_addstr(out, node_get(ev->data, "landed") ? "further work " : "");
     add_field(out, ev, "class", stopped ? "" : "failed: ");
     add_field(out, ev, "reason", ": ");
 }

@@ -16,22 +16,23 @@
 
 /* Rows ask for unknown facts in this order. */
 enum fact {
-    FACT_SAY,           /* a person sends its agent a message; otherwise retries it */
-    FACT_FRESH,         /* it is to start from scratch */
-    FACT_WANTED,        /* it is a part of this run */
-    FACT_NEW,           /* the run did not have it before */
-    FACT_STARTED,       /* it has had an attempt in this run */
-    FACT_LANDED,        /* its work is in the tip or the base */
-    FACT_CHANGED,       /* the plan has changed it */
-    FACT_NEED_REDONE,   /* it needs a task that runs again because of such a change */
-    FACT_KEEP_FAILED,   /* failed tasks stay failed */
-    FACT_RESTARTED,     /* it failed, and a person restarted it */
-    FACT_MESSAGE,       /* a person's message waits for its agent */
-    FACT_REPAIR,        /* its agent is to repair its work */
-    FACT_SESSION_WAITS, /* its next attempt resumes a session */
-    FACT_REMADE,        /* its workspace is to be made again */
-    FACT_UNVERIFIED,    /* the verification of its commit could not start */
-    FACT_ABOUT_TO_LAND, /* a resume would land or commit its work */
+    FACT_SAY,             /* a person sends its agent a message; otherwise retries it */
+    FACT_FRESH,           /* it is to start from scratch */
+    FACT_WANTED,          /* it is a part of this run */
+    FACT_NEW,             /* the run did not have it before */
+    FACT_STARTED,         /* it has had an attempt in this run */
+    FACT_LANDED,          /* its work is in the tip or the base */
+    FACT_FOLLOWS_LANDING, /* it had landed, and a person resumed its agent */
+    FACT_CHANGED,         /* the plan has changed it */
+    FACT_NEED_REDONE,     /* it needs a task that runs again because of such a change */
+    FACT_KEEP_FAILED,     /* failed tasks stay failed */
+    FACT_RESTARTED,       /* it failed, and a person restarted it */
+    FACT_MESSAGE,         /* a person's message waits for its agent */
+    FACT_REPAIR,          /* its agent is to repair its work */
+    FACT_SESSION_WAITS,   /* its next attempt resumes a session */
+    FACT_REMADE,          /* its workspace is to be made again */
+    FACT_UNVERIFIED,      /* the verification of its commit could not start */
+    FACT_ABOUT_TO_LAND,   /* a resume would land or commit its work */
 
     FACT_FOREIGN,           /* another tool started the run and judges its tasks */
     FACT_ATTEMPT,           /* it has an attempt ... */

@@ -52,6 +52,8 @@ static const struct decision_row step_rules[] = {
      "its verification could not start"},
     {IN(FAILED), 0, 0, RESUME_RUN, "it failed"},
 
+    {IN(CONFLICTED), F(FOLLOWS_LANDING), F(COMMIT_EXISTS), RESUME_FOUND,
+     "it has landed; its further work is gone"},
     {IN(CONFLICTED), 0, F(COMMIT_EXISTS), RESUME_RUN, "it was in conflict, and its commit is gone"},
     {IN(CONFLICTED), F(WORKED_IN), 0, RESUME_LEAVE, "it is being resolved in its workspace"},
     {IN(CONFLICTED), F(MERGES), 0, RESUME_LAND, "it was in conflict, and merges now"},

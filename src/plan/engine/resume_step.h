@@ -13,7 +13,8 @@
 enum resume_step {
     RESUME_NOT_WANTED, /* not part of this run */
     RESUME_KEEP,       /* landed or done */
-    RESUME_FOUND,      /* landed, but the engine died before it recorded that */
+    RESUME_FOUND,      /* landed, but its row does not say so: the engine died before it recorded
+                        * that, or a person removed the further work */
     RESUME_LAND,       /* has a commit: land it */
     RESUME_COMMIT,     /* agent done: commit its work */
     RESUME_CONTINUE,   /* resume the agent's session in its workspace */

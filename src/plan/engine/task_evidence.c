@@ -87,6 +87,13 @@ static void note_retried(struct task_evidence *t, const struct event *ev, struct
     note_next_attempt(t, ev, a);
 }
 
+/* A landed task works again because a person resumed its agent, or because the plan was edited. */
+static void note_continued(struct task_evidence *t, const struct event *ev, struct arena *a)
+{
+    t->follows_landing = t->stands;
+    note_next_attempt(t, ev, a);
+}
+
 static void note_message(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
     (void)a;
@@ -102,6 +109,8 @@ static void note_commit(struct task_evidence *t, const struct event *ev, struct 
 static void note_landing(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
     t->has_landed = true;
+    t->stands = true;
+    t->follows_landing = false;
     t->landed = keep_string(ev, "commit", a);
     if (!node_get(ev->data, "unchanged"))
         t->committed = t->last_commit;
@@ -109,19 +118,22 @@ static void note_landing(struct task_evidence *t, const struct event *ev, struct
 
 static void note_failure(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
+    t->follows_landing = false;
     t->unverified = keep_string(ev, "unverified", a);
 }
 
-/* An event may end the task, which forgets an earlier intent to resume its agent; or the conflict
- * that its agent had to resolve. */
+/* An event may begin an attempt, which undoes a landing unless it follows that; or end the task,
+ * which forgets an earlier intent to resume its agent; or end the conflict that its agent had to
+ * resolve. */
 static const struct {
-    bool ends_task, ends_conflict;
+    bool begins_attempt, ends_task, ends_conflict;
     void (*note)(struct task_evidence *t, const struct event *ev, struct arena *a);
 } effects[EV_COUNT_] = {
-    [EV_TASK_PREPARING] = {.ends_conflict = true},
+    [EV_TASK_PREPARING] = {.begins_attempt = true, .ends_conflict = true},
+    [EV_TASK_STARTED] = {.begins_attempt = true},
     [EV_TASK_PARKED] = {.note = note_parked},
     [EV_TASK_RETRIED] = {.note = note_retried},
-    [EV_TASK_CONTINUED] = {.note = note_next_attempt},
+    [EV_TASK_CONTINUED] = {.note = note_continued},
     [EV_TASK_SAID] = {.note = note_message},
     [EV_TASK_COMMITTED] = {.ends_conflict = true, .note = note_commit},
     [EV_TASK_LANDED] = {.ends_task = true, .ends_conflict = true, .note = note_landing},
@@ -150,5 +162,6 @@ void task_evidence_add(struct task_evidence *t, const struct event *ev, struct a
         end_task(t, ev);
     if (effects[ev->kind].note)
         effects[ev->kind].note(t, ev, a);
+    t->stands = t->stands && (t->follows_landing || !effects[ev->kind].begins_attempt);
     t->in_conflict = t->in_conflict && !effects[ev->kind].ends_conflict;
 }

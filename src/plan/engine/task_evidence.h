@@ -28,8 +28,10 @@ struct task_evidence {
     int attempts;    /* from the row */
     bool has_landed; /* it landed ... */
     const char *landed;
-    const char *committed;            /* ... from this commit of the task; NULL: unknown */
-    const char *last_commit;          /* its last commit in an event */
+    const char *committed;   /* ... from this commit of the task; NULL: unknown */
+    const char *last_commit; /* its last commit in an event */
+    bool stands;             /* what landed is all of its work, or its agent worked on that ... */
+    bool follows_landing;    /* ... because a person resumed it (run/rework/follow_up.h) */
     int retries_used[FAILURE_COUNT_]; /* retries since its last final failure */
     int64_t parked_until;             /* ms since 1970: end of its wait for a limit; 0: no wait */
     bool waits; /* its next attempt has not begun, even if the row still shows the last one */

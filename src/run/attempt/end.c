@@ -17,6 +17,7 @@
 #include "run/prepare/overlay_fill.h"
 #include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
+#include "run/rework/follow_up.h"
 #include "run/rework/repair.h"
 #include "run/rework/request.h"
 #include "run/watch/watch.h"
@@ -169,15 +170,14 @@ static void retry_anew(struct attempt *attempt, struct arena *a, struct node *da
     task_retry_later(run, task, delay);
 }
 
-static void fail_task(struct attempt *attempt, const struct node *data)
+static void fail_task(struct attempt *attempt, struct arena *a, struct node *data)
 {
     struct run *run = attempt->run;
     uint32_t task = attempt->task;
     bool drains = attempt->outcome.drains;
-    task_set_state(run, task, TASK_FAILED);
-    record(run, EV_TASK_FAILED, task, data);
+    enum task_state end = follow_up_fail(run, task, a, data);
     attempt_free(attempt);
-    task_end(run, task, TASK_FAILED);
+    task_end(run, task, end);
     if (drains)
         run_drain(run);
 }
@@ -203,7 +203,7 @@ static void finish_failure(struct attempt *attempt)
         break;
     case OUTCOME_LEAVE_CONFLICT: /* give_up_repair() failed */
     case OUTCOME_FAIL:
-        fail_task(attempt, data);
+        fail_task(attempt, &a, data);
         break;
     }
     arena_done(&a);
@@ -454,23 +454,6 @@ void attempt_conflicted(struct attempt *attempt, const char *files)
         attempt_fail(attempt, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
 }
 
-/* The agent of a landed task answered a message and changed nothing more. */
-static void restore_landing(struct attempt *attempt)
-{
-    struct task_run *tr = task_run(attempt);
-    struct arena a = {0};
-    struct node *data = node_new_map(&a);
-    node_put_string(&a, data, "commit", tr->landed_before);
-    node_put_string(&a, data, "base", attempt->run->base);
-    node_put_bool(&a, data, "unchanged", true);
-    tr->status.landed = tr->landed = steal_ptr(tr->landed_before);
-    free(tr->commit);
-    tr->status.commit = tr->commit = steal_ptr(tr->committed_before);
-    task_set_state(attempt->run, attempt->task, TASK_LANDED);
-    record(attempt->run, EV_TASK_LANDED, attempt->task, data);
-    arena_done(&a);
-}
-
 static void finish_unchanged(struct attempt *attempt)
 {
     task_set_state(attempt->run, attempt->task, TASK_DONE);
@@ -481,8 +464,8 @@ void attempt_unlanded(struct attempt *attempt)
 {
     struct run *run = attempt->run;
     bool saved = attempt_salvage(attempt), kept = run->opts.keep && !task_of(attempt)->read_only;
-    if (task_run(attempt)->landed_before)
-        restore_landing(attempt);
+    if (task_run(attempt)->landed_before) /* its agent answered, and changed nothing more */
+        follow_up_restore(run, attempt->task);
     else
         finish_unchanged(attempt);
     finish_task(attempt, task_run(attempt)->status.state, saved && !kept);

@@ -85,7 +85,10 @@ static char *write_sentence(const struct run *run, const struct event *ev, enum 
                           notify_message_total(run));
     const char *why = ev->data ? node_new_string(ev->data, causes[on], NULL) : NULL;
     autobuf struct buf out = BUF_INIT;
-    buf_addf(&out, "Task %s %s", ev->task, outcomes[on]);
+    if (ev->data && node_get(ev->data, "landed")) /* it failed after the task had landed */
+        buf_addf(&out, "Further work on task %s, which has landed, failed", ev->task);
+    else
+        buf_addf(&out, "Task %s %s", ev->task, outcomes[on]);
     if (why) {
         buf_addstr(&out, ": ");
         text_add_harmless(&out, why);

@@ -172,6 +172,7 @@ static void add_past_facts(const struct resume *r, const struct evidence_task *p
 {
     const struct task_evidence *events = &past->events;
     facts_set(f, FACT_LANDED, resume_has_landed(&r->past, past));
+    facts_set(f, FACT_FOLLOWS_LANDING, events->follows_landing);
     facts_set(f, FACT_STARTED, past->row.attempts);
     facts_set(f, FACT_RESTARTED, events->restarted);
     facts_set(f, FACT_MESSAGE, events->has_message);

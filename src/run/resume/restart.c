@@ -9,6 +9,7 @@
 #include "run/attempt/attempt_dir.h"
 #include "run/limits/lane.h"
 #include "run/prepare/prepare.h"
+#include "run/rework/follow_up.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "workspace/workspace_hold.h"
@@ -162,8 +163,7 @@ static void close_lanes(struct run *run)
     }
 }
 
-/* Records a landing that the dead engine did not record. */
-static void record_found_landing(struct run *run, uint32_t task)
+void resume_record_found(struct run *run, uint32_t task)
 {
     const struct evidence *all = &run->resume->past;
     const struct evidence_task *past = run->resume->tasks[task].past;
@@ -179,11 +179,20 @@ static void record_found_landing(struct run *run, uint32_t task)
     land_tell(run, task, strcmp(run->tip, all->base) == 0);
 }
 
+/* A person removed the further work on a landed task, which was in conflict. */
+static void forget_conflict(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    resume_set(&tr->reason, &tr->status.reason, NULL);
+    follow_up_restore(run, task);
+}
+
 static void keep_task(struct run *run, uint32_t task)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
+    bool landed = resume_has_landed(&run->resume->past, rt->past);
     if (rt->step == RESUME_FOUND)
-        record_found_landing(run, task);
+        (landed ? resume_record_found : forget_conflict)(run, task);
     if (resume_has_leftovers(run, rt->past)) {
         struct attempt *attempt = resume_reopen(run, task);
         if (run->opts.keep)

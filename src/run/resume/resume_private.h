@@ -52,6 +52,9 @@ struct attempt *resume_reopen(struct run *run, uint32_t task);
 /* The same for other evidence than that of the resume. */
 struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct evidence_task *past);
 
+/* Records a landing that the dead engine did not record. */
+void resume_record_found(struct run *run, uint32_t task);
+
 /* Continues each task as decided, once loop and observers exist. */
 void resume_go(struct run *run);
 

@@ -139,6 +139,9 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     tr->in_conflict = past->events.in_conflict;
     resume_set(&tr->landed_before, NULL, past->events.landed);
     resume_set(&tr->committed_before, NULL, past->events.committed);
+    tr->follows_landing =
+        past->events.follows_landing && past->events.landed && !run->resume->tasks[task].changed;
+    tr->follow_up_failed = past->state == TASK_LANDED && row->failure;
 }
 
 void resume_forget(struct task_run *tr)
@@ -147,6 +150,7 @@ void resume_forget(struct task_run *tr)
     s->state = TASK_WAITING;
     s->finished = 0;
     s->exit_code = 0;
+    tr->follow_up_failed = false;
     resume_set(&tr->reason, &s->reason, NULL);
     resume_set(&tr->commit, &s->commit, NULL);
     resume_set(&tr->landed, &s->landed, NULL);

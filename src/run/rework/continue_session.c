@@ -5,6 +5,7 @@
 #include "base/text/text.h"
 #include "git/state_paths.h"
 #include "run/resume/resume_private.h"
+#include "run/rework/follow_up.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
 
@@ -174,6 +175,8 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
 {
     struct task_run *tr = &run->tasks[task];
     bool conflict = t->repair == REPAIR_CONFLICT;
+    if (t->landed)
+        follow_up_begin(tr);
     if (tr->status.state == TASK_LANDED || tr->landed)
         resume_set(&tr->commit, &tr->status.commit, NULL);
     resume_set(&tr->landed, &tr->status.landed, NULL);

@@ -127,6 +127,8 @@ void resume_one_go(struct run *run, uint32_t task)
                      .landed = resume_has_landed(all, rt->past),
                      .safe = evidence_has_commit(all, rt->past->branch_commit));
     struct err err = {0};
+    if (t.landed && rt->past->state != TASK_LANDED)
+        resume_record_found(run, task);
     if (continue_session_find(run, task, &t, &err))
         run_fail(run, &err);
     else

@@ -105,7 +105,15 @@ bool run_is_unfinished(const struct run *run)
     return left;
 }
 
-/* Counts the results of the selected tasks, or of all tasks. */
+/* True if further work on a landed task failed now, not in an earlier process. */
+static bool has_failed_after_landing(const struct run *run, size_t task)
+{
+    const struct resume *r = run->resume;
+    return run->tasks[task].follow_up_failed && !(r && r->tasks[task].step == RESUME_KEEP);
+}
+
+/* Counts the results of the selected tasks, or of all tasks. If further work on a landed task
+ * failed, that is a failure of this command, but not of the run. */
 static struct run_result count_results(const struct run *run, bool all)
 {
     struct run_result r = {.signal = run->signal,
@@ -118,7 +126,10 @@ static struct run_result count_results(const struct run *run, bool all)
             continue;
         switch (run->tasks[i].status.state) {
         case TASK_LANDED:
-            r.landed++;
+            if (!all && has_failed_after_landing(run, i))
+                r.failed++;
+            else
+                r.landed++;
             break;
         case TASK_DONE:
             r.done++;

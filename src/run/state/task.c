@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "run/rework/follow_up.h"
 #include "sys/clock.h"
 
 const char *task_state_name(enum task_state state)
@@ -41,9 +42,12 @@ static void record_skipped(struct run *run, uint32_t task, char *reason)
     tr->reason = reason;
     tr->status.reason = tr->reason;
     tr->status.finished = clock_wall();
-    task_set_state(run, task, TASK_SKIPPED);
     node_put_string(&a, data, "reason", tr->reason);
+    if (!tr->follows_landing)
+        task_set_state(run, task, TASK_SKIPPED);
     record(run, EV_TASK_SKIPPED, task, data);
+    if (tr->follows_landing)
+        follow_up_restore(run, task);
     arena_done(&a);
 }
 

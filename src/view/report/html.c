@@ -48,6 +48,12 @@ void report_html_usd(struct buf *out, double usd)
 
 void report_html_reason(const struct report_task *t, struct buf *out)
 {
+    if (report_task_failed_after_landing(t)) {
+        autobuf struct buf text = BUF_INIT;
+        report_task_add_further_work(t, &text);
+        html_text(out, text.s);
+        return;
+    }
     if (t->row.failure && t->end == REPORT_FAILED) {
         buf_addstr(out, "<b>");
         html_text(out, t->row.failure);

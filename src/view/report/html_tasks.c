@@ -163,10 +163,14 @@ static void add_resolve(const struct report *r, const struct report_task *t, str
 static void add_why(const struct report_details *m, const struct report_task *t, struct buf *out)
 {
     const struct report_life *l = report_life(m, t);
-    bool has_reason = !report_task_is_well(t) && (t->row.reason || t->output);
+    bool further = report_task_failed_after_landing(t);
+    bool has_reason = (!report_task_is_well(t) && (t->row.reason || t->output)) || further;
     if (!has_reason && !l->outside_paths.n)
         return;
-    buf_addf(out, "<div class=\"why %s\">\n", has_reason ? report_html_ends[t->end] : "conflicted");
+    buf_addf(out, "<div class=\"why %s\">\n",
+             further      ? report_html_ends[REPORT_FAILED]
+             : has_reason ? report_html_ends[t->end]
+                          : "conflicted");
     if (has_reason) {
         buf_addstr(out, "<p>");
         report_html_reason(t, out);
@@ -181,7 +185,7 @@ static void add_why(const struct report_details *m, const struct report_task *t,
         add_lines(out, t->output, strlen(t->output));
         buf_addstr(out, "</pre>\n");
     }
-    if (t->salvaged && t->end == REPORT_FAILED)
+    if (report_task_is_saved(t))
         buf_addf(out, "<p>Its work is saved: <code>anabranch salvage show %s/%s/%d</code></p>\n",
                  m->r->row.id, t->row.id, t->salvaged);
     buf_addstr(out, "</div>\n");

@@ -125,6 +125,12 @@ static void add_facts(const struct report_task *t, struct buf *out)
     add_fact(out, "title", row->title);
     add_fact(out, "commit", row->commit);
     add_fact(out, "landed", row->landed);
+    if (report_task_failed_after_landing(t)) {
+        autobuf struct buf further = BUF_INIT;
+        report_task_add_further_work(t, &further);
+        buf_addstr(&further, "\n");
+        add_text(out, further.s);
+    }
     add_fact(out, "branch", row->branch);
     add_fact(out, "workspace", row->workspace);
     add_fact(out, "logs", t->logs);

@@ -174,6 +174,20 @@ static void add_graph(const struct report_details *m, struct buf *out)
     buf_addstr(out, "```\n");
 }
 
+static void add_reason(const struct report_task *t, struct buf *out)
+{
+    const struct store_task *row = &t->row;
+    autobuf struct buf further = BUF_INIT;
+    if (report_task_failed_after_landing(t)) {
+        report_task_add_further_work(t, &further);
+        add_short(out, further.s, 300);
+        return;
+    }
+    if (row->failure)
+        buf_addf(out, "%s: ", row->failure);
+    add_short(out, row->reason && !report_task_is_well(t) ? row->reason : "", 300);
+}
+
 static void add_row(const struct report_task *t, struct buf *out)
 {
     const struct store_task *row = &t->row;
@@ -193,9 +207,7 @@ static void add_row(const struct report_task *t, struct buf *out)
     if (report_task_ran(t))
         add_usd(out, row->usd, t->prices);
     buf_addstr(out, " | ");
-    if (row->failure)
-        buf_addf(out, "%s: ", row->failure);
-    add_short(out, row->reason && !report_task_is_well(t) ? row->reason : "", 300);
+    add_reason(t, out);
     buf_addstr(out, " |\n");
 }
 

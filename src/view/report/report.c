@@ -2,9 +2,11 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "base/text/text.h"
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
+#include "plan/failure.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -75,6 +77,13 @@ static struct report_task *find_running(const struct report *r, const struct sto
     return runs ? t : NULL;
 }
 
+/* The task of the event, if it is not landed. */
+static struct report_task *find_unlanded(const struct report *r, const struct store_event *ev)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    return t && strcmp(t->row.state, "landed") != 0 ? t : NULL;
+}
+
 /* The last event counts. */
 static void note_activity(struct report *r, const struct store_event *ev, const struct node *data)
 {
@@ -94,6 +103,21 @@ static void keep_outcome(struct report *r, const struct store_event *ev, struct 
     t->outcome = doc->root;
     vec_push(&r->docs, *doc);
     *doc = (struct doc){0};
+}
+
+/* A landing stands while the agent works on because a person resumed it, but not if the task runs
+ * again because its plan was edited. */
+static void note_landing(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    struct report_task *t = find_unlanded(r, ev);
+    if (strcmp(ev->name, "task.landed") == 0) {
+        t->stands = keep_string(r, node_new_string(data, "commit", NULL));
+        t->follows_landing = false;
+    } else if (strcmp(ev->name, "task.continued") == 0) {
+        t->follows_landing = t->stands;
+    } else if (!t->follows_landing) {
+        t->stands = NULL;
+    }
 }
 
 static void open_limit(struct report *r, const struct store_event *ev, const struct node *data)
@@ -127,12 +151,13 @@ static const struct {
     void (*apply)(struct report *r, const struct store_event *ev, const struct node *data);
     void (*keep)(struct report *r, const struct store_event *ev, struct doc *doc);
 } event_rules[] = {
-    {"task.action", true, note_activity, NULL},      {"task.waiting", true, note_activity, NULL},
-    {"task.exited", true, NULL, keep_outcome},       {"task.failed", true, keep_output, NULL},
-    {"task.salvaged", true, note_salvage, NULL},     {"task.parked", true, note_parked, NULL},
-    {"git.state_changed", false, NULL, keep_change}, {"limit.opened", false, open_limit, NULL},
-    {"limit.closed", false, close_limit, NULL},      {"run.resumed", false, note_resumed, NULL},
-    {"run.paused", false, note_paused, NULL},
+    {"task.action", true, note_activity, NULL},  {"task.waiting", true, note_activity, NULL},
+    {"task.exited", true, NULL, keep_outcome},   {"task.failed", true, keep_output, NULL},
+    {"task.salvaged", true, note_salvage, NULL}, {"task.parked", true, note_parked, NULL},
+    {"task.landed", true, note_landing, NULL},   {"task.continued", true, note_landing, NULL},
+    {"task.started", true, note_landing, NULL},  {"git.state_changed", false, NULL, keep_change},
+    {"limit.opened", false, open_limit, NULL},   {"limit.closed", false, close_limit, NULL},
+    {"run.resumed", false, note_resumed, NULL},  {"run.paused", false, note_paused, NULL},
 };
 
 /* Events of the run that need no data. */
@@ -154,9 +179,9 @@ static bool apply_event(void *ctx, const struct store_event *ev)
         apply_bare_event(r, ev, i);
         return true;
     }
-    if (event_rules[i].apply == note_activity &&
-        !find_running(r, ev)) /* skip the many old ones without parsing them */
-        return true;
+    if ((event_rules[i].apply == note_activity && !find_running(r, ev)) ||
+        (event_rules[i].apply == note_landing && !find_unlanded(r, ev)))
+        return true; /* skip the many old ones without parsing them */
     struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
@@ -196,6 +221,25 @@ bool report_task_is_well(const struct report_task *t)
     return t->end == REPORT_LANDED || t->end == REPORT_DONE;
 }
 
+bool report_task_failed_after_landing(const struct report_task *t)
+{
+    return t->end == REPORT_LANDED && t->row.failure;
+}
+
+void report_task_add_further_work(const struct report_task *t, struct buf *out)
+{
+    bool stopped = strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
+    buf_addf(out, "further work %s", stopped ? "stopped" : "failed: ");
+    buf_addf(out, "%s: ", stopped ? "" : t->row.failure);
+    text_add_harmless(out, t->row.reason ? t->row.reason : "");
+}
+
+bool report_task_is_saved(const struct report_task *t)
+{
+    return t->salvaged && (t->end == REPORT_FAILED ||
+                           (report_task_failed_after_landing(t) && t->salvaged == t->row.attempts));
+}
+
 bool report_task_ran(const struct report_task *t)
 {
     return t->row.attempts > 0;
@@ -219,8 +263,9 @@ const char *report_state(const struct report *r)
 static void complete_task(struct report *r, struct report_task *t)
 {
     t->end = parse_end(t->row.state);
-    if (t->end != REPORT_LANDED) /* earlier it is only the commit that would land */
-        t->row.landed = NULL;
+    bool works_on = t->end == REPORT_UNFINISHED || t->end == REPORT_CONFLICTED;
+    if (t->end != REPORT_LANDED) /* the row has only the commit that would land */
+        t->row.landed = works_on ? t->stands : NULL;
     if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
         t->row.state = "interrupted";
     if (strcmp(t->row.state, "running") != 0)

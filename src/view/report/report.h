@@ -39,6 +39,9 @@ struct report_task {
     struct activity doing;      /* of a running task */
     const struct node *outcome; /* data of the last task.exited, or NULL */
     const char *prices;         /* date of the price list used for an estimated cost, or NULL */
+    const char
+        *stands; /* its landing, if it works on because a person resumed its agent; or NULL */
+    bool follows_landing; /* it works on for that reason */
     int salvaged; /* the last attempt whose work was saved; 0: none, or the task succeeded */
 };
 
@@ -78,6 +81,15 @@ void report_done(struct report *r);
 #define autoreport own_cleanup(report_done)
 
 bool report_task_is_well(const struct report_task *t); /* it landed, or it is done */
+
+/* True if a person had its agent work on after it had landed, and that failed. */
+bool report_task_failed_after_landing(const struct report_task *t);
+
+/* Says so, with the class and the reason: "further work failed: ...". */
+void report_task_add_further_work(const struct report_task *t, struct buf *out);
+
+/* True if the work of its last attempt failed and is saved. */
+bool report_task_is_saved(const struct report_task *t);
 bool report_task_ran(const struct report_task *t);
 bool report_task_knows_tokens(const struct report_task *t);
 

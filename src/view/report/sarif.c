@@ -154,6 +154,15 @@ static void add_failure(struct sarif *s, const struct report_task *t)
     add_result(s, t, rule, "error", NULL, text.s);
 }
 
+/* A warning: the task has landed. */
+static void add_further_work(struct sarif *s, const struct report_task *t)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "Task %s has landed, but ", t->row.id);
+    report_task_add_further_work(t, &text);
+    add_result(s, t, failure_of(t), "warning", NULL, text.s);
+}
+
 static void add_task(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
@@ -163,6 +172,8 @@ static void add_task(struct sarif *s, const struct report_task *t)
     else if (t->end == REPORT_CONFLICTED ||
              (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->outside_paths.n)))
         add_failure(s, t);
+    else if (report_task_failed_after_landing(t))
+        add_further_work(s, t);
 }
 
 static void put_tool(struct sarif *s, struct node *run)

@@ -18,13 +18,17 @@ static bool is_stopped(const struct report_task *t)
 
 static void add_reason(const struct report_task *t, struct buf *out)
 {
-    if (report_task_is_well(t) || !t->row.reason)
+    bool further = report_task_failed_after_landing(t);
+    if ((report_task_is_well(t) && !further) || !t->row.reason)
         return;
     buf_addstr(out, "  ");
     if (t->end == REPORT_FAILED && t->row.failure && !is_stopped(t))
         buf_addf(out, "%s: ", t->row.failure);
     size_t start = out->len;
-    text_add_harmless(out, t->row.reason);
+    if (further)
+        report_task_add_further_work(t, out);
+    else
+        text_add_harmless(out, t->row.reason);
     buf_cut(out, start + text_fit(out->s + start, out->len - start, 300));
 }
 
@@ -36,9 +40,9 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     text_add_harmless(out, row->id);
     text_pad(out, start, width);
     buf_addf(out, "  %-11s  %10.10s  ", is_stopped(t) ? "stopped" : row->state,
-             row->landed   ? row->landed
-             : row->commit ? row->commit
-                           : "");
+             row->landed && t->end == REPORT_LANDED ? row->landed
+             : row->commit                          ? row->commit
+                                                    : "");
     start = out->len;
     if (t->duration >= 0)
         text_format_duration(out, t->duration);
@@ -46,6 +50,8 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     if (row->attempts > 1)
         buf_addf(out, "  %d attempts", row->attempts);
     add_reason(t, out);
+    if (row->landed && t->end != REPORT_LANDED)
+        buf_addf(out, "  landed before as %.10s", row->landed);
     if (t->doing.action) {
         buf_addstr(out, "  ");
         activity_text(&t->doing, clock_wall(), ACTIVITY_COLUMNS, out);
@@ -71,7 +77,7 @@ void summary_counts(const struct report *r, struct buf *out)
 
 static void add_output(const struct report_task *t, struct buf *out)
 {
-    if (t->end != REPORT_FAILED || !t->output)
+    if ((t->end != REPORT_FAILED && !report_task_failed_after_landing(t)) || !t->output)
         return;
     buf_addf(out, "\nLast output of %s, from ", t->row.id);
     text_add_harmless(out, t->logs);
@@ -104,7 +110,7 @@ static void add_salvaged(const struct report *r, struct buf *out)
     const struct report_task *last = NULL;
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        bool saved = r->tasks[i].end == REPORT_FAILED && r->tasks[i].salvaged;
+        bool saved = report_task_is_saved(&r->tasks[i]);
         n += saved;
         last = saved ? &r->tasks[i] : last;
     }

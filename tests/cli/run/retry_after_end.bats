@@ -69,7 +69,9 @@ run_row() { # COLUMNS
     # The same gates.
     say b $'sim> write c 1'
     assert_status 1
-    assert_summary b 'scope: changed 1 path that it does not own: c'
+    assert_summary b "landed       $(git log -1 --format=%h --abbrev=10 --first-parent --grep='task b' main)"
+    assert_summary b 'further work failed: scope: changed 1 path that it does not own: c'
+    assert_contains "anabranch salvage show"
     refute_in main c
     assert_clean 'refs/anabranch/salvage/*/[bc]/*'
 }

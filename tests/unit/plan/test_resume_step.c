@@ -14,8 +14,9 @@
 #define F FACT
 /* The caller always knows these. */
 #define FREE                                                                                       \
-    (F(WANTED) | F(NEW) | F(STARTED) | F(LANDED) | F(CHANGED) | F(NEED_REDONE) | F(KEEP_FAILED) |  \
-     F(RESTARTED) | F(MESSAGE) | F(REPAIR) | F(SESSION_WAITS) | F(REMADE) | F(UNVERIFIED))
+    (F(WANTED) | F(NEW) | F(STARTED) | F(LANDED) | F(FOLLOWS_LANDING) | F(CHANGED) |               \
+     F(NEED_REDONE) | F(KEEP_FAILED) | F(RESTARTED) | F(MESSAGE) | F(REPAIR) | F(SESSION_WAITS) |  \
+     F(REMADE) | F(UNVERIFIED))
 #define W    F(WANTED)
 #define RUNS (F(WANTED) | F(STARTED) | F(SAME_ENGINE) | F(WHOLE) | F(SESSION))
 
@@ -121,6 +122,25 @@ static const struct step_case cases[] = {
      "it was in conflict, and merges now", F(COMMIT_EXISTS) | F(WORKED_IN) | F(MERGES)},
     {STATE_CONFLICTED, W | F(COMMIT_EXISTS), RESUME_LEAVE, "it is still in conflict",
      F(COMMIT_EXISTS) | F(WORKED_IN) | F(MERGES)},
+
+    /* A person had its agent work on after it had landed. */
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING), RESUME_FOUND,
+     "it has landed; its further work is gone", F(COMMIT_EXISTS)},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(KEEP_FAILED), RESUME_FOUND,
+     "it has landed; its further work is gone", F(COMMIT_EXISTS)},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(LANDED), RESUME_FOUND, "it has landed", 0},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(CHANGED), RESUME_RUN, "it was changed", 0},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(NEED_REDONE), RESUME_RUN,
+     "it needs 'n', which runs again", 0},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(COMMIT_EXISTS) | F(WORKED_IN), RESUME_LEAVE,
+     "it is being resolved in its workspace", F(COMMIT_EXISTS) | F(WORKED_IN)},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(COMMIT_EXISTS) | F(MERGES), RESUME_LAND,
+     "it was in conflict, and merges now", F(COMMIT_EXISTS) | F(WORKED_IN) | F(MERGES)},
+    {STATE_CONFLICTED, W | F(FOLLOWS_LANDING) | F(COMMIT_EXISTS), RESUME_LEAVE,
+     "it is still in conflict", F(COMMIT_EXISTS) | F(WORKED_IN) | F(MERGES)},
+    {STATE_RUNNING, RUNS | F(FOLLOWS_LANDING), RESUME_CONTINUE, "its agent was running",
+     F(REBOOTED) | F(SAME_ENGINE) | F(WHOLE) | F(FALLBACK) | F(SESSION)},
+    {STATE_LANDED, W | F(FOLLOWS_LANDING) | F(LANDED), RESUME_KEEP, "it has landed", 0},
 };
 
 static void answer(struct facts *f, uint64_t yes, enum fact ask, uint64_t *asked)
