@@ -117,6 +117,7 @@ int clean(const struct clean_options *opts, struct err *err)
     disk_use_done(&c.measured);
     strv_done(&c.delete_now);
     strv_done(&c.delete_later);
+    strv_done(&c.records);
     for (size_t i = 0; i < c.holds.n; i++)
         layers_hold_done(&c.holds.v[i]);
     vec_done(&c.holds);

@@ -20,8 +20,9 @@ struct cleaner {
     const struct clean_options *opts;
     struct leftovers leftovers;
     struct git_place at;
-    struct strv delete_now;                     /* paths to delete at the end */
-    struct strv delete_later;                   /* the same, in another process */
+    struct strv delete_now;   /* paths to delete at the end */
+    struct strv delete_later; /* the same, in another process */
+    struct strv records; /* folders of runs that have only the record of their workspaces left */
     VEC(struct pending_report) pending_reports; /* reports on these paths */
     char *scratch;                              /* a folder for our own files */
     VEC(struct layers_hold) holds; /* mounts that show layered workspaces to us alone */

@@ -315,6 +315,52 @@ static void report_kept_logs(struct cleaner *c, const char *path, const struct k
                    kept->recent == 1 ? "" : "s", CLEAN_LOG_DAYS);
 }
 
+static bool has_workspaces(const struct cleaner *c, const char *id)
+{
+    struct stat st;
+    bool found = false;
+    for (size_t i = 0; i < c->leftovers.workspace_roots.n; i++) {
+        autofree char *path = mem_printf("%s/%s", c->leftovers.workspace_roots.v[i], id);
+        found = found || lstat(path, &st) == 0;
+    }
+    return found;
+}
+
+/* As long as something of the workspaces is left, a later clean needs their record. */
+static void keep_record(struct cleaner *c, const char *path, const char *id)
+{
+    autofree char *from = mem_printf("%s/tmp/%s.gone/" RUN_FOLDERS, c->opts->state_dir, id);
+    autofree char *to = mem_printf("%s/" RUN_FOLDERS, path);
+    if (c->opts->dry_run || !has_workspaces(c, id) || dirs_make(path, NULL))
+        return;
+    if (rename(from, to) < 0)
+        (void)rmdir(path); /* an older program's run has none */
+    else
+        strv_push(&c->records, path);
+}
+
+static void drop_records(const struct cleaner *c)
+{
+    for (size_t i = 0; i < c->records.n; i++) {
+        if (!has_workspaces(c, strrchr(c->records.v[i], '/') + 1))
+            (void)dirs_remove(c->records.v[i], NULL); /* the next clean tries again */
+    }
+}
+
+/* An earlier clean has left only the record: it goes when the workspaces have gone. */
+static bool is_record_only(const char *path)
+{
+    DIR *dir = opendir(path);
+    size_t others = 0, records = 0;
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        records += strcmp(e->d_name, RUN_FOLDERS) == 0;
+        others += *e->d_name != '.' && strcmp(e->d_name, RUN_FOLDERS) != 0;
+    }
+    if (dir)
+        (void)closedir(dir);
+    return records && !others;
+}
+
 static int clean_log(struct cleaner *c, const char *dir, const char *id, struct kept_logs *kept,
                      struct err *err)
 {
@@ -323,6 +369,10 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, struct 
     struct leftover_run *run = leftovers_run(&c->leftovers, id, err);
     if (!run)
         return -1;
+    if (is_record_only(path)) {
+        strv_push(&c->records, path);
+        return 0;
+    }
     autoclose int lock = -1;
     bool resumable = run->state && strcmp(run->state, "running") == 0;
     if (!run->state && !run->alive && c->opts->store && lock_unbegun(run, path, &lock))
@@ -336,6 +386,7 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, struct 
     clean_measure(c, path);
     if (set_aside(c, path, err))
         return -1;
+    keep_record(c, path, id);
     clean_tell(c, CLEAN_REMOVED, "logs", path, NULL,
                old ? "older than %d days" : "--all removes all logs", CLEAN_LOG_DAYS);
     return 0;
@@ -507,4 +558,6 @@ void clean_delete(struct cleaner *c)
     report_deleted(c, deleting);
     if (pid > 0 && !deleting)
         (void)waitpid(pid, NULL, 0);
+    if (!c->opts->dry_run)
+        drop_records(c);
 }

@@ -23,6 +23,8 @@
 
 enum { RECORD_MAX = 16 << 20, KIND_MAX = 16, BOOT_MAX = 64 };
 
+#define BOOT_FILE ".boot" /* no task has a dot in its name */
+
 struct line {
     char kind[KIND_MAX], boot[BOOT_MAX];
     uintmax_t dev, ino;
@@ -39,12 +41,17 @@ static void copy_boot(char ret[BOOT_MAX])
 int folder_record_begin(const char *dir, struct err *err)
 {
     autofree char *path = mem_printf("%s/" RUN_FOLDERS, dir);
-    return dirs_make(path, err);
+    autofree char *file = mem_printf("%s/" BOOT_FILE, path);
+    char boot[BOOT_MAX];
+    copy_boot(boot);
+    return dirs_make(path, err) || file_create(file, boot, strlen(boot), err) ? -1 : 0;
 }
 
 void folder_record_remove(const char *dir)
 {
     autofree char *path = mem_printf("%s/" RUN_FOLDERS, dir);
+    autofree char *file = mem_printf("%s/" BOOT_FILE, path);
+    (void)unlink(file);
     (void)rmdir(path); /* a run that has not begun has no folders */
 }
 
@@ -107,29 +114,39 @@ static enum folder_owner read_record(const char *common, const char *path, struc
     return read ? FOLDER_OURS : FOLDER_FOREIGN;
 }
 
-bool folder_record_exists(const char *common, const char *path)
+static bool has_record(const char *common, const char *path)
 {
     autobuf struct buf text = BUF_INIT;
     return read_record(common, path, &text) != FOLDER_UNKNOWN;
 }
 
+bool folder_record_is_whole(const char *common, const char *path)
+{
+    autofree char *record = record_path(common, path);
+    autobuf struct buf noted = BUF_INIT;
+    char boot[BOOT_MAX];
+    if (!record)
+        return false;
+    *strrchr(record, '/') = '\0';
+    autofree char *file = mem_printf("%s/" BOOT_FILE, record);
+    copy_boot(boot);
+    return file_read_own(file, BOOT_MAX, &noted, NULL) == 0 && strcmp(noted.s, boot) == 0;
+}
+
 enum folder_owner folder_record_last(const char *common, const char *path, const char *kind,
-                                     struct file_id *ret, bool *ret_other_boot)
+                                     struct file_id *ret)
 {
     autobuf struct buf text = BUF_INIT;
-    enum folder_owner owner = read_record(common, path, &text);
     bool found = false;
     struct line line;
-    char boot[BOOT_MAX];
-    if (owner != FOLDER_OURS)
-        return owner;
-    copy_boot(boot);
+    if (!folder_record_is_whole(common, path))
+        return FOLDER_UNKNOWN;
+    (void)read_record(common, path, &text);
     for (char *next = text.s, *s; (s = strsep(&next, "\n"));) {
         if (!parse_line(s, &line) || strcmp(line.kind, kind) != 0)
             continue;
         found = true;
         *ret = (struct file_id){.dev = (dev_t)line.dev, .ino = (ino_t)line.ino};
-        *ret_other_boot = strcmp(line.boot, boot) != 0;
     }
     return found ? FOLDER_OURS : FOLDER_FOREIGN;
 }
@@ -143,6 +160,16 @@ static bool is_recorded(const struct line *l, const struct stat *st, int64_t bir
            (l->dev == (uintmax_t)st->st_dev || strcmp(l->boot, boot) != 0);
 }
 
+static bool has_folder(const struct buf *text, const struct stat *st, int64_t birth)
+{
+    struct line line;
+    for (const char *s = text->s; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        if (parse_line(s, &line) && is_recorded(&line, st, birth))
+            return true;
+    }
+    return false;
+}
+
 enum folder_owner folder_record_owner(const char *common, const char *path, int folder,
                                       struct file_id *ret_id)
 {
@@ -150,19 +177,15 @@ enum folder_owner folder_record_owner(const char *common, const char *path, int 
     const char *name = strrchr(path, '/') + 1;
     enum folder_owner owner = read_record(common, path, &text);
     struct stat st;
-    struct line line;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
         return FOLDER_UNKNOWN;
-    if (owner != FOLDER_OURS)
+    if (owner == FOLDER_UNKNOWN)
         return owner;
     int64_t birth = file_birth(folder, name);
-    for (char *next = text.s, *s; (s = strsep(&next, "\n"));) {
-        if (parse_line(s, &line) && is_recorded(&line, &st, birth)) {
-            *ret_id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
-            return FOLDER_OURS;
-        }
-    }
-    return FOLDER_FOREIGN;
+    if (!has_folder(&text, &st, birth))
+        return FOLDER_FOREIGN;
+    *ret_id = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+    return FOLDER_OURS;
 }
 
 char *folder_new_name(const char *path, const char *ending)
@@ -182,7 +205,7 @@ static int drop_entry(const char *common, const char *path, int folder, bool unk
         return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", path)
                                                                 : 0;
     struct file_id id = {.dev = st.st_dev, .ino = st.st_ino};
-    bool ours = folder_record_exists(common, path)
+    bool ours = has_record(common, path)
                     ? folder_record_owner(common, path, folder, &id) == FOLDER_OURS
                     : unknown;
     return ours ? remove_known_tree(folder, name, &id, path, err) : 0;

@@ -6,7 +6,8 @@
  * delete only folders that are in the record. A folder is identified by device, inode and time of
  * birth: file systems use an inode number again.
  *
- * Runs of older programs have no record. Then folders are unknown.
+ * Runs of older programs have no record. Then folders are unknown. We do not wait until a line is
+ * on disk: if the machine was restarted since the run began, lines may be missing.
  */
 #ifndef WORKSPACE_FOLDER_RECORD_H
 #define WORKSPACE_FOLDER_RECORD_H
@@ -30,19 +31,18 @@ enum folder_owner { FOLDER_UNKNOWN, FOLDER_OURS, FOLDER_FOREIGN };
 int folder_record_begin(const char *dir, struct err *err);
 void folder_record_remove(const char *dir);
 
-/* True if the run of such a path has a record. */
-bool folder_record_exists(const char *common, const char *path);
+/* True if the run of such a path has a record, and no line of it can be missing. */
+bool folder_record_is_whole(const char *common, const char *path);
 
 /* Adds an open folder. `path` is "<root>/RUN/NAME", where NAME is a task, or a name that we make
  * from it: dots and more follow or surround it. If this fails, a later resume or clean leaves the
  * folder where it is and reports it, so we ignore a failure. */
 void folder_record_add(const char *common, const char *path, const char *kind, int fd);
 
-/* Finds the last folder of that kind for the task. FOLDER_FOREIGN: the run has a record, but no
- * such folder. If it was recorded before the machine was restarted, its device is unknown:
- * *ret_other_boot. */
+/* Finds the last folder of that kind for the task. FOLDER_FOREIGN: the record is whole, but has no
+ * such folder. FOLDER_UNKNOWN: it is not whole. */
 enum folder_owner folder_record_last(const char *common, const char *path, const char *kind,
-                                     struct file_id *ret, bool *ret_other_boot);
+                                     struct file_id *ret);
 
 /* Is the entry that has the name NAME of such a path in an open folder one of the task's folders?
  * Sets *ret_id if it is ours. An entry that is missing or no folder is unknown. */

@@ -97,7 +97,7 @@ int workspace_make_tree(struct workspace *ws, struct err *err)
     bool made = mkdirat(parent, name, 0700) == 0;
     if (!made && errno != EEXIST)
         return err_sys(err, "make folder '%s'", ws->path);
-    if (!made && folder_record_exists(ws->common, ws->path) &&
+    if (!made && folder_record_is_whole(ws->common, ws->path) &&
         folder_record_owner(ws->common, ws->path, parent, &expected) != FOLDER_OURS)
         return fail_replaced(ws->path, err);
     autoclose int tree = beneath_at(parent, name);
@@ -241,8 +241,7 @@ static bool find_id(const struct workspace *ws, struct file_id *ret)
     if (is_recorded(ws, ret) && !overlay_is_at(ws->path))
         return true;
     *ret = (struct file_id){0};
-    enum folder_owner owner =
-        folder_record_last(ws->common, ws->path, RECORD_TREE, ret, &other_boot);
+    enum folder_owner owner = folder_record_last(ws->common, ws->path, RECORD_TREE, ret);
     if ((owner == FOLDER_UNKNOWN && !read_note(ws, ret, &other_boot)) || overlay_is_at(ws->path))
         return false; /* the record is about the folder below the mount */
     if (other_boot && lstat(ws->path, &st) == 0)
@@ -415,21 +414,14 @@ int workspace_move_tree(const struct workspace *ws, const char *gone, struct fil
 }
 
 /* False if it is not known: then any folder of the name is accepted. */
-static bool find_admin_id(const struct workspace *ws, int folder, const char *name,
-                          struct file_id *ret)
+static bool find_admin_id(const struct workspace *ws, struct file_id *ret)
 {
-    bool other_boot = false;
-    struct stat st;
     *ret = (struct file_id){0};
     if (ws->hold && ws->hold->admin.ino) {
         *ret = ws->hold->admin;
         return true;
     }
-    if (folder_record_last(ws->common, ws->path, RECORD_ADMIN, ret, &other_boot) == FOLDER_UNKNOWN)
-        return false;
-    if (other_boot && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        ret->dev = st.st_dev;
-    return true;
+    return folder_record_last(ws->common, ws->path, RECORD_ADMIN, ret) != FOLDER_UNKNOWN;
 }
 
 int workspace_move_admin(const struct workspace *ws, const char *aside, struct file_id *ret_id,
@@ -444,7 +436,7 @@ int workspace_move_admin(const struct workspace *ws, const char *aside, struct f
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (remove_nonfolder(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
         return -1;
-    bool known = find_admin_id(ws, folder, name, &id);
+    bool known = find_admin_id(ws, &id);
     if (known && !file_id_is_at(&id, folder, name))
         return 0;
     return move_entry(folder, name, to, other, known ? &id : NULL, ret_id, err);

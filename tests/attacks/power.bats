@@ -26,7 +26,7 @@ make_disk() {
 # Whatever was noted of the start of the machine is of another one.
 start_again() {
     find .git/anabranch -name boot -exec sh -c 'echo another >"$1"' _ {} \;
-    grep -rlZF "$(</proc/sys/kernel/random/boot_id)" .git/worktrees | xargs -0r sed -i "s/$(</proc/sys/kernel/random/boot_id)/another/"
+    grep -rlZF "$(</proc/sys/kernel/random/boot_id)" .git/worktrees .git/anabranch/runs/*/run.folders | xargs -0r sed -i "s/$(</proc/sys/kernel/random/boot_id)/another/"
 }
 
 # From now on nothing comes to the disk; then the machine starts again with what is on it.

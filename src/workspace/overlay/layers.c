@@ -431,7 +431,7 @@ static int identify(const char *layers, const char *common, int folder, struct f
     struct stat st;
     if (folder_record_owner(common, layers, folder, ret) == FOLDER_OURS)
         return 0;
-    if (folder_record_exists(common, layers))
+    if (folder_record_is_whole(common, layers))
         return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", layers);
     if (fstatat(folder, strrchr(layers, '/') + 1, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return err_sys(err, "remove '%s'", layers);
