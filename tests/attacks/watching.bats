@@ -68,7 +68,9 @@ END
     make_repo
     begin_plan 'limits: {workers: 2}'
     add_task victim 'retry: 0' -- 'write half H' 'commit mine' 'sh git reset -q --hard HEAD~' 'write half H' 'exit 1'
-    agent evil "$(wipe victim/1 refs/anabranch/salvage)" 'retry: 0'
+    # It waits until the work is saved as a whole: then the victim's workspace goes.
+    agent evil "until git -C \"\$REPO\" for-each-ref | grep -q 'victim/1\$' && [[ ! -e \${ws%/*}/victim ]]; do sleep 0.02; done
+$(wipe victim/1 refs/anabranch/salvage)" 'retry: 0'
     run_plan --json
     assert_status 1
     local ref

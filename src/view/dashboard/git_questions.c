@@ -164,6 +164,8 @@ static bool worktree_open(struct worktree *s, const struct git_look *g, const st
     if (!layers_there(t->workspace) && workspace_enter(&s->ws, &none)) /* layers: not seen here */
         return false;
     s->at = workspace_place(&s->ws);
+    s->at.work_tree = s->ws.path; /* git starts later, in another folder */
+    s->at.tree = NULL;
     if (access(excludes, F_OK) == 0)
         s->at.excludes = s->excludes = steal_ptr(excludes);
     return true;

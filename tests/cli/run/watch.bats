@@ -130,7 +130,7 @@ END
 @test "shared: what the user does while nobody is at work is not told of" {
     make_repo
     begin_plan
-    add_task a -- 'on 1 exit 1' 'write a A'
+    add_task a -- 'on 1 error overloaded' 'write a A' # the next attempt starts four seconds later
     start_plan
     wait_for in_events task.retried a
     git branch early
