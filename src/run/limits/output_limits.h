@@ -14,9 +14,9 @@ struct flood;
 
 struct task_limits output_limits_of(const struct attempt *attempt);
 
-/* Watches the two open files to which a command of the attempt appends, and owns the descriptors. If
- * the attempt prints more than its limit, we kill the command, set attempt->printed_too_much, and
- * cut the files at the limit. NULL: there is no limit. */
+/* Watches the two open files to which a command of the attempt appends, and owns the descriptors.
+ * If the attempt prints more than its limit, we kill the command, set attempt->printed_too_much,
+ * and cut the files at the limit. NULL: there is no limit. */
 struct flood *output_watch_watch(struct attempt *attempt, int out, int err);
 /* Call this when the command has ended, before anyone reads the files. `f` may be NULL. */
 void output_watch_end(struct flood *f);
