@@ -82,6 +82,19 @@ assert_attacked_in_vain() {
     assert_attacked_in_vain
 }
 
+@test "config: a script of the workspace that sets programs from a commit hook fails its task" {
+    begin_attack 'commit: {hooks: true}'
+    # shellcheck disable=SC2016 # of that hook
+    printf '#!/bin/sh\nexec sh "$GIT_WORK_TREE/check"\n' >.git/hooks/pre-commit
+    chmod +x .git/hooks/pre-commit
+    attack plant "echo 'git config --file $PWD/.git/config filter.evil.clean $EVIL' >check; echo 1 >planted" 'retry: 0'
+    run_attacks
+    assert_event task.failed plant '"class":"scope"'
+    refute_in main planted
+    [[ -z $(git config filter.evil.clean) ]] || fail 'the setting is still there'
+    assert_evil_did_not_run
+}
+
 @test "config: nor are those of a repository that an agent makes, when that is saved" {
     begin_attack
     attack plant "git init -q inner; cd inner; echo 1 >a; git add a; git -c user.name=x -c user.email=x@y commit -qm a

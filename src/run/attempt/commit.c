@@ -377,7 +377,9 @@ static void on_hook(struct attempt *attempt, int exit_code)
 {
     autobuf struct buf replaced = BUF_INIT;
     autofree char *name = mem_printf("the %s hook ", hooks[attempt->hook]);
-    struct command_end end = {.name = name, .process = process_describe_end(attempt, &replaced)};
+    struct command_end end = {.name = name,
+                              .process = process_describe_end(attempt, &replaced),
+                              .tampered = attempt->tamper_error};
     struct command_verdict verdict = command_judge(&end);
     switch (verdict.next) {
     case COMMAND_STOPPED:
