@@ -5,6 +5,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "plan/engine/task_state.h"
 #include "plan/schedule/event.h"
 #include "project/plan_file.h"
 
@@ -58,24 +59,6 @@ struct run_options {
     const char *const *
         logger; /* argv of a program that gets these reports instead of the plan's `log`; or NULL */
 };
-
-enum task_state {
-    TASK_WAITING,
-    TASK_READY,
-    TASK_PREPARING,
-    TASK_RUNNING,
-    TASK_COMMITTING,
-    TASK_VERIFYING,
-    TASK_LANDING,
-    TASK_LANDED,
-    TASK_DONE, /* a task ended well with nothing to land */
-    TASK_FAILED,
-    TASK_CONFLICTED,
-    TASK_SKIPPED,
-    TASK_STATE_COUNT_,
-};
-
-const char *task_state_name(enum task_state state);
 
 /* The state of a task, for observers. */
 struct task_status {

@@ -25,10 +25,10 @@ static enum fact find_first(uint64_t facts)
     return (enum fact)fact;
 }
 
-const struct decision_row *decision_find(const struct decision_row *rows, unsigned state,
+const struct decision_row *decision_find(const struct decision_row *rows, enum task_state state,
                                          const struct facts *f, enum fact *ret_ask)
 {
-    while (is_excluded(rows, state, f))
+    while (is_excluded(rows, 1U << state, f))
         rows++;
     uint64_t unknown = (rows->yes | rows->no) & ~f->known;
     if (!unknown)

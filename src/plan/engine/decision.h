@@ -9,6 +9,7 @@
 #define PLAN_ENGINE_DECISION_H
 
 #include "base/buf.h"
+#include "plan/engine/task_state.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,24 +71,8 @@ struct facts {
 
 void facts_set(struct facts *f, enum fact fact, bool yes);
 
-/* The states of a task as bits: 1 << enum task_state (run/run.h). run/resume/decide.c compares both
- * lists. */
-enum state_bit {
-    STATE_WAITING = 1 << 0,
-    STATE_READY = 1 << 1,
-    STATE_PREPARING = 1 << 2,
-    STATE_RUNNING = 1 << 3,
-    STATE_COMMITTING = 1 << 4,
-    STATE_VERIFYING = 1 << 5,
-    STATE_LANDING = 1 << 6,
-    STATE_LANDED = 1 << 7,
-    STATE_DONE = 1 << 8,
-    STATE_FAILED = 1 << 9,
-    STATE_CONFLICTED = 1 << 10,
-    STATE_SKIPPED = 1 << 11,
-};
-
-#define STATE_BIT(name)   STATE_##name
+/* States as bits. */
+#define STATE_BIT(name)   (1U << TASK_##name)
 #define STATES_BEFORE_END (STATE_BIT(LANDED) - 1)
 
 struct decision_row {
@@ -97,9 +82,9 @@ struct decision_row {
     const char *text; /* for people */
 };
 
-/* Finds the first row that applies to a task in this state (a bit); the last one must always apply.
+/* Finds the first row that applies to a task in this state; the last one must always apply.
  * If that depends on an unknown fact, returns NULL and sets *ret_ask to it. */
-const struct decision_row *decision_find(const struct decision_row *rows, unsigned state,
+const struct decision_row *decision_find(const struct decision_row *rows, enum task_state state,
                                          const struct facts *f, enum fact *ret_ask);
 
 /* The words of a text. */

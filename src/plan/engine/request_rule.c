@@ -99,7 +99,7 @@ static const struct decision_row after_run_rules[] = {
     {0, 0, 0, REQUEST_RESTART, "you retried it"},
 };
 
-static bool decide(const struct decision_row *rules, enum request_kind kind, unsigned state,
+static bool decide(const struct decision_row *rules, enum request_kind kind, enum task_state state,
                    const struct facts *f, struct request_verdict *ret, enum fact *ret_ask)
 {
     struct facts all = *f;
@@ -110,7 +110,7 @@ static bool decide(const struct decision_row *rules, enum request_kind kind, uns
     return r != NULL;
 }
 
-bool request_decide(enum request_kind kind, unsigned state, const struct facts *f,
+bool request_decide(enum request_kind kind, enum task_state state, const struct facts *f,
                     struct request_verdict *ret, enum fact *ret_ask)
 {
     static const struct decision_row *const rules[] = {
@@ -121,7 +121,7 @@ bool request_decide(enum request_kind kind, unsigned state, const struct facts *
     return decide(rules[kind], kind, state, f, ret, ret_ask);
 }
 
-bool request_decide_after_run(enum request_kind kind, unsigned state, const struct facts *f,
+bool request_decide_after_run(enum request_kind kind, enum task_state state, const struct facts *f,
                               struct request_verdict *ret, enum fact *ret_ask)
 {
     return decide(after_run_rules, kind, state, f, ret, ret_ask);

@@ -38,12 +38,12 @@ struct request_verdict {
 };
 
 /* Both are true if the facts suffice. Otherwise they set *ret_ask to the one that is missing. */
-bool request_decide(enum request_kind kind, unsigned state, const struct facts *f,
+bool request_decide(enum request_kind kind, enum task_state state, const struct facts *f,
                     struct request_verdict *ret, enum fact *ret_ask);
 
 /* For a retry or a message after the run. The text is the reason for the resume; NULL: the reason
  * that the resume found. */
-bool request_decide_after_run(enum request_kind kind, unsigned state, const struct facts *f,
+bool request_decide_after_run(enum request_kind kind, enum task_state state, const struct facts *f,
                               struct request_verdict *ret, enum fact *ret_ask);
 
 #endif

@@ -72,7 +72,7 @@ static const struct decision_row running_reasons[] = {
     {0, 0, 0, 0, "its agent was running"},
 };
 
-bool resume_step_decide(unsigned state, const struct facts *f, struct resume_verdict *ret,
+bool resume_step_decide(enum task_state state, const struct facts *f, struct resume_verdict *ret,
                         enum fact *ret_ask)
 {
     const struct decision_row *r = decision_find(step_rules, state, f, ret_ask);
@@ -100,7 +100,7 @@ static const struct decision_row start_rules[] = {
     {0, 0, 0, SESSION_ON_TIP, NULL},
 };
 
-bool session_start_decide(unsigned state, const struct facts *f, enum session_start *ret,
+bool session_start_decide(enum task_state state, const struct facts *f, enum session_start *ret,
                           enum fact *ret_ask)
 {
     const struct decision_row *r = decision_find(start_rules, state, f, ret_ask);

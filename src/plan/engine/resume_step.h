@@ -33,7 +33,7 @@ struct resume_verdict {
 };
 
 /* True if the facts suffice. Otherwise sets *ret_ask to the one that is missing. */
-bool resume_step_decide(unsigned state, const struct facts *f, struct resume_verdict *ret,
+bool resume_step_decide(enum task_state state, const struct facts *f, struct resume_verdict *ret,
                         enum fact *ret_ask);
 
 /* True if the task runs again because of an edit of the plan. Then so do the tasks that need it. */
@@ -49,7 +49,7 @@ enum session_start {
 };
 
 /* The same for *ret. */
-bool session_start_decide(unsigned state, const struct facts *f, enum session_start *ret,
+bool session_start_decide(enum task_state state, const struct facts *f, enum session_start *ret,
                           enum fact *ret_ask);
 
 #endif

@@ -17,13 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define IS_SAME(name) (STATE_BIT(name) == 1U << TASK_##name)
-_Static_assert(IS_SAME(WAITING) && IS_SAME(READY) && IS_SAME(PREPARING) && IS_SAME(RUNNING) &&
-                   IS_SAME(COMMITTING) && IS_SAME(VERIFYING) && IS_SAME(LANDING) &&
-                   IS_SAME(LANDED) && IS_SAME(DONE) && IS_SAME(FAILED) && IS_SAME(CONFLICTED) &&
-                   IS_SAME(SKIPPED) && TASK_STATE_COUNT_ == 12,
-               "plan/engine/decision.h has other states");
-
 const struct resume *run_resumed(const struct run *run)
 {
     return run->resume;
@@ -202,7 +195,7 @@ static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     const char *need = find_edited_dependency(run, task, redo);
-    unsigned state = 1U << (rt->past ? rt->past->state : TASK_WAITING);
+    enum task_state state = rt->past ? rt->past->state : TASK_WAITING;
     struct facts f = {0};
     struct resume_verdict verdict;
     enum fact ask;

@@ -14,21 +14,12 @@ struct loader {
     VEC(struct evidence_task) tasks;
 };
 
-static enum task_state parse_state(const char *name)
-{
-    for (int i = 0; i < TASK_STATE_COUNT_; i++) {
-        if (strcmp(task_state_name((enum task_state)i), name) == 0)
-            return (enum task_state)i;
-    }
-    return TASK_WAITING;
-}
-
 static bool load_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
     struct evidence_task t = {.row = store_keep_task(task, &l->past->arena),
                               .events = {.attempts = task->attempts},
-                              .state = parse_state(task->state)};
+                              .state = task_state_find(task->state, TASK_WAITING)};
     vec_push(&l->tasks, t);
     return true;
 }

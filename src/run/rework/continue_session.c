@@ -55,7 +55,7 @@ static int find_start(const struct run *run, uint32_t task, struct continue_sess
     facts_set(&f, FACT_LANDED, t->landed);
     facts_set(&f, FACT_WHOLE, !t->remade);
     facts_set(&f, FACT_HAS_COMMIT, run->tasks[task].commit);
-    while (!session_start_decide(1U << t->past->state, &f, ret, &ask)) {
+    while (!session_start_decide(t->past->state, &f, ret, &ask)) {
         if (find_salvage(run, t->past, &t->from, err)) /* it asks for FACT_SALVAGED */
             return -1;
         facts_set(&f, ask, t->from.len);

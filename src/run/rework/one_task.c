@@ -57,7 +57,7 @@ static int decide_task(struct run *run, uint32_t task, const struct resume_optio
 {
     struct resume_task *rt = &run->resume->tasks[task];
     const struct decision_words words = {.id = run->pf->plan.tasks[task].id, .run = run->id};
-    unsigned state = 1U << (rt->past ? rt->past->state : TASK_WAITING);
+    enum task_state state = rt->past ? rt->past->state : TASK_WAITING;
     struct facts f = known_facts(run->resume, rt, opts->fresh);
     autobuf struct buf text = BUF_INIT;
     struct request_verdict verdict;

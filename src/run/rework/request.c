@@ -145,7 +145,7 @@ static int decide(struct known *k, enum request_kind kind, enum request_answer *
                                          .state = task_state_name(state)};
     struct request_verdict verdict;
     enum fact ask;
-    while (!request_decide(kind, 1U << state, &f, &verdict, &ask)) {
+    while (!request_decide(kind, state, &f, &verdict, &ask)) {
         if (state >= TASK_LANDED && load_known(k, err))
             return -1;
         facts_set(&f, ask, find_fact(k, ask));

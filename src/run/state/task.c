@@ -8,25 +8,6 @@
 #include "run/rework/follow_up.h"
 #include "sys/clock.h"
 
-const char *task_state_name(enum task_state state)
-{
-    static const char *const names[TASK_STATE_COUNT_] = {
-        [TASK_WAITING] = "waiting",
-        [TASK_READY] = "ready",
-        [TASK_PREPARING] = "preparing",
-        [TASK_RUNNING] = "running",
-        [TASK_COMMITTING] = "committing",
-        [TASK_VERIFYING] = "verifying",
-        [TASK_LANDING] = "landing",
-        [TASK_LANDED] = "landed",
-        [TASK_DONE] = "done",
-        [TASK_FAILED] = "failed",
-        [TASK_CONFLICTED] = "conflicted",
-        [TASK_SKIPPED] = "skipped",
-    };
-    return names[state];
-}
-
 void task_set_state(struct run *run, uint32_t task, enum task_state state)
 {
     run->tasks[task].status.state = state;

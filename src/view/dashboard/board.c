@@ -312,22 +312,13 @@ void board_event(struct board *b, const struct event *ev)
     add_note(b, ev, task ? (int64_t)task->index : -1);
 }
 
-static enum task_state parse_state(const char *name, enum task_state otherwise)
-{
-    for (int s = 0; s < TASK_STATE_COUNT_; s++) {
-        if (strcmp(task_state_name((enum task_state)s), name) == 0)
-            return (enum task_state)s;
-    }
-    return otherwise;
-}
-
 void board_row(struct board *b, const struct store_task *row)
 {
     const struct task *task = plan_find(b->plan, row->id);
     if (!task)
         return;
     struct board_task *t = &b->tasks[task->index];
-    t->state = parse_state(row->state, t->state);
+    t->state = task_state_find(row->state, t->state);
     t->started = row->started;
     t->finished = row->finished;
     t->attempt = row->attempts;
