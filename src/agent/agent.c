@@ -22,13 +22,13 @@ static const struct engine_def *const engines[] = {
     [ENGINE_OPENCODE] = &engine_opencode,
 };
 
-static const struct engine_def *find_engine(enum engine engine)
+static const struct engine_def *find_engine(enum agent_engine engine)
 {
     return engine < ARRAY_LEN(engines) ? engines[engine] : NULL;
 }
 
 /* The engine that the plan gives to a task; another one may run it. */
-static enum engine planned_engine(const struct task *t)
+static enum agent_engine planned_engine(const struct task *t)
 {
     return t->engine ? t->engine : ENGINE_CLAUDE;
 }
@@ -40,7 +40,7 @@ void agent_call_done(struct agent_call *call)
     free(call->dir);
 }
 
-int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
+int agent_build(enum agent_engine engine, const struct task *task, const struct agent_context *ctx,
                 struct agent_call *call, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
@@ -51,7 +51,7 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
     return def->build(task, ctx, call, err);
 }
 
-int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err)
+int agent_check(enum agent_engine engine, const struct task *task, const char *exe, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
     if (!def)
@@ -70,8 +70,8 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 }
 
 /* The user may run a plan with another engine than it was written for. */
-static int check_other(enum engine engine, const struct engine_def *def, const struct task *task,
-                       struct err *err)
+static int check_other(enum agent_engine engine, const struct engine_def *def,
+                       const struct task *task, struct err *err)
 {
     const char *own = engine_words[planned_engine(task)];
     if (engine == planned_engine(task) || engine == ENGINE_SIM)
@@ -85,7 +85,7 @@ static int check_other(enum engine engine, const struct engine_def *def, const s
     return 0;
 }
 
-int agent_check_instead(enum engine engine, const struct task *task, struct err *err)
+int agent_check_instead(enum agent_engine engine, const struct task *task, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? check_other(engine, def, task, err) : 0;
@@ -111,7 +111,7 @@ static void check_supported(const struct task *t, const char *key, bool supporte
 
 static void check_fallback(const struct task *t, const struct engine_def *def, struct problems *ps)
 {
-    enum engine engine = t->fallback.engine;
+    enum agent_engine engine = t->fallback.engine;
     const struct node *node = node_get(t->node, "fallback");
     if (t->max_turns != PLAN_UNSET && !def->takes_turns)
         problem_warn(ps, RULE_COMBINATION, node ? node : t->node,
@@ -140,7 +140,7 @@ void agent_check_options(const struct task *task, struct problems *ps)
         check_fallback(task, other, ps);
 }
 
-void agent_leave_out(enum engine engine, struct task *task)
+void agent_leave_out(enum agent_engine engine, struct task *task)
 {
     const struct engine_def *def = find_engine(engine);
     if (engine != planned_engine(task) || !def || !def->denied)
@@ -151,20 +151,20 @@ void agent_leave_out(enum engine engine, struct task *task)
         task->max_turns = PLAN_UNSET;
 }
 
-struct agent_facts agent_facts(enum engine engine)
+struct agent_facts agent_facts(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? (struct agent_facts){def->program, def->dialect != NULL, def->resumes}
                : (struct agent_facts){0};
 }
 
-bool agent_has_personas(enum engine engine)
+bool agent_has_personas(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return !def || !def->no_persona;
 }
 
-bool agent_is_untested(enum engine engine)
+bool agent_is_untested(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def && def->untested;
@@ -181,7 +181,7 @@ static int remove_temp_file(void *ctx, const char *dir, const char *name, struct
     return 0;
 }
 
-void agent_tidy(enum engine engine, const char *tmp)
+void agent_tidy(enum agent_engine engine, const char *tmp)
 {
     const struct engine_def *def = find_engine(engine);
     if (def && def->temp_suffix)
@@ -199,43 +199,43 @@ void agent_report_done(struct agent_report *report)
         buf_done(texts[i]);
 }
 
-const struct dialect *agent_dialect(enum engine engine)
+const struct dialect *agent_dialect(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? def->dialect : NULL;
 }
 
-bool agent_continues_limited(enum engine engine)
+bool agent_continues_limited(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def && (def->resumes || def->resumes_limited);
 }
 
-bool agent_continues_ended(enum engine engine)
+bool agent_continues_ended(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def && (def->resumes || def->resumes_ended);
 }
 
-const char *const *agent_account(enum engine engine)
+const char *const *agent_account(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? def->account : NULL;
 }
 
-const char *const *agent_keys(enum engine engine)
+const char *const *agent_keys(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? def->keys : NULL;
 }
 
-bool agent_find_session(enum engine engine, const char *path, struct buf *out)
+bool agent_find_session(enum agent_engine engine, const char *path, struct buf *out)
 {
     const struct engine_def *def = find_engine(engine);
     return def && def->resumes && agent_read_session(engine, path, out);
 }
 
-bool agent_read_session(enum engine engine, const char *path, struct buf *out)
+bool agent_read_session(enum agent_engine engine, const char *path, struct buf *out)
 {
     struct agent_report report = AGENT_REPORT_INIT;
     struct output_tail tail;
@@ -248,13 +248,13 @@ bool agent_read_session(enum engine engine, const char *path, struct buf *out)
     return out->len > 0;
 }
 
-bool agent_is_heard(enum engine engine)
+bool agent_is_heard(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def && def->read_stderr;
 }
 
-void agent_hear(enum engine engine, struct agent_report *report, const char *line)
+void agent_hear(enum agent_engine engine, struct agent_report *report, const char *line)
 {
     if (agent_is_heard(engine))
         find_engine(engine)->read_stderr(report, line);
@@ -269,7 +269,7 @@ static bool is_log_line(const char *const *words, const char *line, size_t len)
     return false;
 }
 
-void agent_drop_chatter(enum engine engine, struct buf *text)
+void agent_drop_chatter(enum agent_engine engine, struct buf *text)
 {
     const struct engine_def *def = find_engine(engine);
     size_t to = 0;
@@ -285,7 +285,7 @@ void agent_drop_chatter(enum engine engine, struct buf *text)
         buf_cut(text, to);
 }
 
-int64_t agent_idle(enum engine engine)
+int64_t agent_idle(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def ? def->idle_ms : 0;
@@ -293,8 +293,8 @@ int64_t agent_idle(enum engine engine)
 
 /* An agent that ended normally reported the usage of the whole session; another one reported only
  * its own usage, if any. */
-bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
-                   struct agent_use *use)
+bool agent_add_use(enum agent_engine engine, const char *path, const char *errors,
+                   const char *session, struct agent_use *use)
 {
     const struct engine_def *def = find_engine(engine);
     struct agent_report r = AGENT_REPORT_INIT;
@@ -383,7 +383,7 @@ static bool judge_by_engine(const struct engine_def *def, const struct agent_rep
     return true;
 }
 
-bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
+bool agent_ended_early(enum agent_engine engine, const struct agent_report *report, int exit_code,
                        int signal)
 {
     const struct engine_def *def = find_engine(engine);
@@ -391,8 +391,9 @@ bool agent_ended_early(enum engine engine, const struct agent_report *report, in
            !report->finished && !report->failed;
 }
 
-bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
-                  const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
+bool agent_failed(enum agent_engine engine, const struct agent_report *report, int exit_code,
+                  int signal, const char *err_text, enum failure *ret_failure,
+                  struct buf *ret_reason)
 {
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
     const struct engine_def *def = find_engine(engine);

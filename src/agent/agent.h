@@ -40,15 +40,16 @@ struct agent_context {
 };
 
 /* Fills in argv and the environment variables that the engine itself needs. */
-int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
+int agent_build(enum agent_engine engine, const struct task *task, const struct agent_context *ctx,
                 struct agent_call *call, struct err *err);
 
 /* Checks that the program exists; else ERR_ENV with what to do. */
-int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
+int agent_check(enum agent_engine engine, const struct task *task, const char *exe,
+                struct err *err);
 
 /* Checks that an engine can do a task that the plan gives to another one. ERR_INPUT if it does not
  * support an option that the plan sets. */
-int agent_check_instead(enum engine engine, const struct task *task, struct err *err);
+int agent_check_instead(enum agent_engine engine, const struct task *task, struct err *err);
 
 /* The abilities of an engine. */
 struct agent_facts {
@@ -56,30 +57,30 @@ struct agent_facts {
     bool speaks;         /* we understand its output while it works */
     bool continues;      /* it can resume a session */
 };
-struct agent_facts agent_facts(enum engine engine);
+struct agent_facts agent_facts(enum agent_engine engine);
 
 /* True if it has personas, which a task selects by `agent`. */
-bool agent_has_personas(enum engine engine);
+bool agent_has_personas(enum agent_engine engine);
 
 /* Adds errors about options that the task's engine, or its fallback, does not support. */
 void agent_check_options(const struct task *task, struct problems *ps);
 
 /* Removes options from a task that an engine other than its own does not understand. */
-void agent_leave_out(enum engine engine, struct task *task);
+void agent_leave_out(enum agent_engine engine, struct task *task);
 
 /* True if an agent stopped in the middle of its work without a failure, after we have read all of
  * its output. Then the commits in its workspace tell how far it came. */
-bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
+bool agent_ended_early(enum agent_engine engine, const struct agent_report *report, int exit_code,
                        int signal);
 
 /* True if we have never run this engine and know it only from its documentation. */
-bool agent_is_untested(enum engine engine);
+bool agent_is_untested(enum agent_engine engine);
 
 /* Finds the session in an agent's output (a file), if the engine can resume it. */
-bool agent_find_session(enum engine engine, const char *path, struct buf *out);
+bool agent_find_session(enum agent_engine engine, const char *path, struct buf *out);
 
 /* The same for a session whose agent has ended: see agent_continues_ended(). */
-bool agent_read_session(enum engine engine, const char *path, struct buf *out);
+bool agent_read_session(enum agent_engine engine, const char *path, struct buf *out);
 
 /* Tokens that a session has used. */
 struct agent_use {
@@ -88,38 +89,38 @@ struct agent_use {
 
 /* Milliseconds that an agent may be silent while no tool runs, if the plan does not say; 0: no
  * limit. */
-int64_t agent_idle(enum engine engine);
+int64_t agent_idle(enum agent_engine engine);
 
 /* For an engine that reports the usage of a whole session: if an earlier agent had this session,
  * adds the usage in its outputs (two files). Returns true if the outputs before it count as well.
  */
-bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
-                   struct agent_use *use);
+bool agent_add_use(enum agent_engine engine, const char *path, const char *errors,
+                   const char *session, struct agent_use *use);
 
 /* Reads a line of its standard error while it works. Some engines report only there that they wait
  * for their model, and what they have used. */
-void agent_hear(enum engine engine, struct agent_report *report, const char *line);
+void agent_hear(enum agent_engine engine, struct agent_report *report, const char *line);
 /* True if we read this engine's standard error. */
-bool agent_is_heard(enum engine engine);
+bool agent_is_heard(enum agent_engine engine);
 
 /* Removes the lines from a text of its standard error that only agent_hear() needs. */
-void agent_drop_chatter(enum engine engine, struct buf *text);
+void agent_drop_chatter(enum agent_engine engine, struct buf *text);
 
 /* Removes files that the engine itself, not its agent, has left in its TMPDIR. */
-void agent_tidy(enum engine engine, const char *tmp);
+void agent_tidy(enum agent_engine engine, const char *tmp);
 
 /* True if the engine can resume a session that met a limit, once the limit is over. */
-bool agent_continues_limited(enum engine engine);
+bool agent_continues_limited(enum agent_engine engine);
 
 /* True if it can resume a session whose agent has ended, with a new message. */
-bool agent_continues_ended(enum engine engine);
+bool agent_continues_ended(enum agent_engine engine);
 
 /* Names of the variables that decide which account's limits apply to an engine, NULL at the end;
  * or NULL. */
-const char *const *agent_account(enum engine engine);
+const char *const *agent_account(enum agent_engine engine);
 
 /* Names of the variables that contain its keys, likewise. */
-const char *const *agent_keys(enum engine engine);
+const char *const *agent_keys(enum agent_engine engine);
 
 /* Kinds of messages about an agent, for those who display them at once. */
 enum agent_saying {
@@ -177,11 +178,12 @@ struct agent_report {
 void agent_report_done(struct agent_report *report);
 
 /* The reader of an engine's output; NULL: we do not understand its output. */
-const struct dialect *agent_dialect(enum engine engine);
+const struct dialect *agent_dialect(enum agent_engine engine);
 
 /* Classifies the end of an agent by its report, exit code, signal, and standard error. False if it
  * did not fail. */
-bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
-                  const char *err_text, enum failure *ret_failure, struct buf *ret_reason);
+bool agent_failed(enum agent_engine engine, const struct agent_report *report, int exit_code,
+                  int signal, const char *err_text, enum failure *ret_failure,
+                  struct buf *ret_reason);
 
 #endif

@@ -48,7 +48,7 @@ void output_tail_close(struct output_tail *tail)
     dialect_reader_done(&tail->reader);
 }
 
-void agent_errors_open(struct agent_errors *errors, const char *path, enum engine engine,
+void agent_errors_open(struct agent_errors *errors, const char *path, enum agent_engine engine,
                        struct agent_report *report)
 {
     *errors = (struct agent_errors){.fd = -1, .engine = engine, .report = report, .line = BUF_INIT};

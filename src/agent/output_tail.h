@@ -26,13 +26,13 @@ void output_tail_close(struct output_tail *tail);
 enum { AGENT_LINE_MAX = 4096 };
 struct agent_errors {
     int fd; /* -1: we do not read it */
-    enum engine engine;
+    enum agent_engine engine;
     struct agent_report *report;
     struct buf line; /* so far */
 };
 
 /* Opens nothing if we understand nothing of the engine's standard error. */
-void agent_errors_open(struct agent_errors *errors, const char *path, enum engine engine,
+void agent_errors_open(struct agent_errors *errors, const char *path, enum agent_engine engine,
                        struct agent_report *report);
 /* Reads what was written since the last call; at most a megabyte, as an agent can write faster than
  * we read. */

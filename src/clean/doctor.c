@@ -242,10 +242,10 @@ static enum verdict examine_engine(const struct probe *p, struct finding *f)
 {
     struct err err = {0};
     struct task none = {0};
-    if (agent_check((enum engine)p->number, &none, NULL, &err))
+    if (agent_check((enum agent_engine)p->number, &none, NULL, &err))
         return report_failure(f, VERDICT_NO, &err);
     buf_addstr(&f->why, "installed");
-    if (agent_is_untested((enum engine)p->number))
+    if (agent_is_untested((enum agent_engine)p->number))
         buf_addstr(&f->why, "; untested: we follow its documentation");
     return VERDICT_OK;
 }

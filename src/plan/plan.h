@@ -46,7 +46,7 @@ enum land_budget { LAND_BUDGET_UNSET, LAND_BUDGET_FAIL, LAND_BUDGET_WARN };
 enum land_style { LAND_STYLE_UNSET, LAND_STYLE_MERGE, LAND_STYLE_SQUASH, LAND_STYLE_REBASE };
 /* The author of commits that an agent made itself. */
 enum land_author { LAND_AUTHOR_UNSET, LAND_AUTHOR_USER, LAND_AUTHOR_AGENT };
-enum engine {
+enum agent_engine {
     ENGINE_UNSET,
     ENGINE_CLAUDE,
     ENGINE_CODEX,
@@ -89,8 +89,8 @@ struct budget {
 
 /* Replaces a task's engine while its account has met a limit; empty: the task waits. */
 struct fallback {
-    enum engine engine; /* ENGINE_UNSET: the same */
-    const char *model;  /* NULL: the engine's default */
+    enum agent_engine engine; /* ENGINE_UNSET: the same */
+    const char *model;        /* NULL: the engine's default */
 };
 
 /* Limits for the changes of one attempt. */
@@ -160,7 +160,7 @@ struct task {
     const char *prompt, *prompt_file; /* one of the two is set */
     const struct node *prompt_file_node;
     const char *agent;
-    enum engine engine;
+    enum agent_engine engine;
     const char *model;
     enum effort effort;
     int64_t max_turns;

@@ -176,8 +176,8 @@ void secrets_collect(struct secrets *secrets, const struct plan *plan)
     add_names(&names, known);
     add_own_values(secrets, &seen, known);
     for (int e = 1; engine_words[e]; e++) {
-        add_names(&names, agent_keys((enum engine)e));
-        add_own_values(secrets, &seen, agent_keys((enum engine)e));
+        add_names(&names, agent_keys((enum agent_engine)e));
+        add_own_values(secrets, &seen, agent_keys((enum agent_engine)e));
     }
     for (size_t t = 0; t < plan->task_count; t++)
         add_task(secrets, &seen, &names, &plan->tasks[t].env);

@@ -29,14 +29,14 @@ struct run_options {
     size_t workers; /* 0: from the plan, or 3 */
     const char
         *base; /* branch to land on; NULL: from the plan, or the branch that is checked out */
-    const bool *wanted;     /* per task: run it; NULL: run all */
-    enum engine engine;     /* for every task; ENGINE_UNSET: from the plan, or claude */
-    const char *engine_exe; /* program to run instead of the engine's own */
-    int64_t timeout;        /* ms, for tasks without a timeout; 0: no limit */
-    bool no_wait;           /* fail at a limit instead of waiting for its reset */
-    bool keep;              /* keep the workspaces of landed tasks */
-    const char *self;       /* path of this program */
-    const char *log_dir;    /* folder for copies of the logs, or NULL */
+    const bool *wanted;       /* per task: run it; NULL: run all */
+    enum agent_engine engine; /* for every task; ENGINE_UNSET: from the plan, or claude */
+    const char *engine_exe;   /* program to run instead of the engine's own */
+    int64_t timeout;          /* ms, for tasks without a timeout; 0: no limit */
+    bool no_wait;             /* fail at a limit instead of waiting for its reset */
+    bool keep;                /* keep the workspaces of landed tasks */
+    const char *self;         /* path of this program */
+    const char *log_dir;      /* folder for copies of the logs, or NULL */
     const char
         *own_file; /* a file that the caller writes during the run: do not watch it; or NULL */
     bool no_log;   /* delete the logs of successful tasks at the end */

@@ -343,11 +343,11 @@ void task_skip(struct run *run, uint32_t task, const char *reason);
 size_t task_take_back(struct run *run, uint32_t task);
 
 /* run/state/status.c */
-enum engine run_engine(const struct run *run, uint32_t task);
+enum agent_engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
 
 /* run/state/status.c: the program to start instead of the engine's usual one, or NULL. */
-const char *run_program(const struct run *run, enum engine engine);
+const char *run_program(const struct run *run, enum agent_engine engine);
 
 /* preflight.c */
 int preflight(struct run *run, struct err *err);

@@ -44,7 +44,7 @@ const struct dialect *transcript_dialect(const char *engine)
 {
     for (int i = 1; engine && engine_words[i]; i++) {
         if (strcmp(engine_words[i], engine) == 0)
-            return agent_dialect((enum engine)i);
+            return agent_dialect((enum agent_engine)i);
     }
     return agent_dialect(ENGINE_COMMAND);
 }

@@ -63,7 +63,7 @@ static void add_report(struct buf *out, const struct agent_report *r)
         buf_addf(out, "finished: %s\n", r->ok ? "well" : "badly");
 }
 
-static void add_verdict(struct buf *out, enum engine engine, const struct agent_report *r,
+static void add_verdict(struct buf *out, enum agent_engine engine, const struct agent_report *r,
                         int exit_code, const char *err_text)
 {
     enum failure failure = FAILURE_TRANSIENT;
@@ -124,11 +124,11 @@ static void check_cuts(const struct buf *text)
     }
 }
 
-static enum engine find_engine(const char *name)
+static enum agent_engine find_engine(const char *name)
 {
     for (int i = 1; engine_words[i]; i++) {
         if (strcmp(engine_words[i], name) == 0)
-            return (enum engine)i;
+            return (enum agent_engine)i;
     }
     fail("there is no such engine");
     return ENGINE_UNSET;
@@ -141,7 +141,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     if (argc < 4 || argc > 5)
         fail("usage: read ENGINE EXIT_CODE TRANSCRIPT [STDERR]");
-    enum engine engine = find_engine(argv[1]);
+    enum agent_engine engine = find_engine(argv[1]);
     dialect = agent_dialect(engine);
     if (file_read(argv[3], SIZE_MAX, &text, &err) ||
         (argc == 5 && file_read(argv[4], SIZE_MAX, &err_text, &err)))

@@ -29,7 +29,7 @@ static const struct dialect *find_dialect(const char *name)
 {
     for (int i = 1; engine_words[i]; i++) {
         if (strcmp(engine_words[i], name) == 0)
-            return agent_dialect((enum engine)i);
+            return agent_dialect((enum agent_engine)i);
     }
     return NULL;
 }

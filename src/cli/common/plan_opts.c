@@ -38,11 +38,11 @@ int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted)
     return 0;
 }
 
-int plan_find_engine(const char *name, enum engine *ret)
+int plan_find_engine(const char *name, enum agent_engine *ret)
 {
     for (int i = 1; engine_words[i]; i++) {
         if (strcmp(name, engine_words[i]) == 0) {
-            *ret = (enum engine)i;
+            *ret = (enum agent_engine)i;
             return 0;
         }
     }

@@ -41,7 +41,7 @@ struct doc_options plan_doc_options(const struct plan_opts *opts);
 int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted);
 
 /* Finds the engine of --engine. Prints why and returns -1 if it does not exist. */
-int plan_find_engine(const char *name, enum engine *ret);
+int plan_find_engine(const char *name, enum agent_engine *ret);
 
 /* Prints all problems on standard error, and their number. */
 void plan_print_problems(const struct problems *ps);

@@ -23,7 +23,7 @@ struct engines_opts {
 enum { ENGINES_MAX = 16, VERSION_MAX = 40 };
 
 struct engine_entry {
-    enum engine engine;
+    enum agent_engine engine;
     struct agent_facts facts;
     const char *program; /* the default or configured program; NULL: none */
     bool is_found;
@@ -39,7 +39,8 @@ struct engine_list {
 static void find_all(struct engine_list *l, const struct config *config)
 {
     for (int e = 1; engine_words[e] && l->n < ENGINES_MAX; e++) {
-        struct engine_entry f = {.engine = (enum engine)e, .facts = agent_facts((enum engine)e)};
+        struct engine_entry f = {.engine = (enum agent_engine)e,
+                                 .facts = agent_facts((enum agent_engine)e)};
         f.program = f.facts.program && config->programs[e] ? config->programs[e] : f.facts.program;
         f.is_found = !f.program || spawn_finds(f.program);
         if (f.facts.program && f.is_found) {

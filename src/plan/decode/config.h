@@ -29,7 +29,7 @@ struct price {
 struct config {
     struct arena arena;
     VEC(struct price) prices;
-    const char *programs[CONFIG_ENGINES]; /* by enum engine; NULL: the default */
+    const char *programs[CONFIG_ENGINES]; /* by enum agent_engine; NULL: the default */
     struct plan_command log;
     struct notify_list notify;
 };

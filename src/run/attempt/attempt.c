@@ -239,7 +239,7 @@ static struct agent_end describe_agent_end(struct attempt *attempt, struct buf *
     const struct run *run = attempt->run;
     const struct task *t = task_of(attempt);
     const struct agent_report *report = &attempt->report;
-    enum engine engine = run_engine(run, attempt->task);
+    enum agent_engine engine = run_engine(run, attempt->task);
     struct agent_end end = {
         .process = process_describe_end(attempt, replaced),
         .question = attempt->stall.question,

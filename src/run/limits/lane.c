@@ -20,7 +20,7 @@ static const char *get_variable(const struct task *t, const char *name)
     return getenv(name);
 }
 
-static char *make_key(const struct task *t, enum engine engine, const char *model)
+static char *make_key(const struct task *t, enum agent_engine engine, const char *model)
 {
     autobuf struct buf key = BUF_INIT;
     buf_addf(&key, "%s\n%s", engine_words[engine], model ? model : "");
@@ -32,7 +32,7 @@ static char *make_key(const struct task *t, enum engine engine, const char *mode
     return buf_steal(&key);
 }
 
-static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum engine engine)
+static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum agent_engine engine)
 {
     const struct lane_account *existing = map_get(by_key, key, strlen(key));
     if (existing) {
@@ -47,17 +47,17 @@ static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum en
     return account->lane;
 }
 
-enum engine lane_fallback_engine(const struct run *run, uint32_t task)
+enum agent_engine lane_fallback_engine(const struct run *run, uint32_t task)
 {
     const struct task *t = &run->pf->plan.tasks[task];
-    enum engine own = t->engine ? t->engine : ENGINE_CLAUDE;
+    enum agent_engine own = t->engine ? t->engine : ENGINE_CLAUDE;
     return run->opts.engine ? run->opts.engine : t->fallback.engine ? t->fallback.engine : own;
 }
 
 /* Finds the fallback lane; -1 if the fallback equals the usual engine and model. */
 static int32_t find_fallback_lane(struct run *run, struct map *by_key, const struct task *t)
 {
-    enum engine engine = lane_fallback_engine(run, t->index);
+    enum agent_engine engine = lane_fallback_engine(run, t->index);
     const char *model = t->fallback.model;
     if ((!t->fallback.engine && !model) || (engine == run_engine(run, t->index) &&
                                             (!model || (t->model && strcmp(model, t->model) == 0))))
@@ -72,7 +72,7 @@ void lane_assign_all(struct run *run)
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
         struct task_run *tr = &run->tasks[i];
-        enum engine engine = run_engine(run, i);
+        enum agent_engine engine = run_engine(run, i);
         tr->lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
         tr->fallback_lane = find_fallback_lane(run, &by_key, t);
         if (tr->fallback_lane == tr->lane)

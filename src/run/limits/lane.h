@@ -10,7 +10,7 @@
 struct lane_account {
     struct run *run;
     int32_t lane; /* in run->lanes, the scheduler and events */
-    enum engine engine;
+    enum agent_engine engine;
     char *key; /* engine, account, model; used only to compare */
     struct watch *timer;
 };
@@ -39,6 +39,6 @@ void lane_leave(struct run *run, uint32_t task);
 bool lane_fall_back(struct run *run, uint32_t task);
 bool lane_uses_fallback(const struct run *run, uint32_t task);
 /* The engine of the task's fallback. */
-enum engine lane_fallback_engine(const struct run *run, uint32_t task);
+enum agent_engine lane_fallback_engine(const struct run *run, uint32_t task);
 
 #endif

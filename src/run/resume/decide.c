@@ -118,7 +118,7 @@ static bool can_fall_back(const struct run *run, uint32_t task, const struct evi
 static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
 {
-    enum engine engine = run_engine(run, task);
+    enum agent_engine engine = run_engine(run, task);
     autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (past->events.next.session)

@@ -16,7 +16,7 @@
 static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
 {
-    enum engine engine = run_engine(run, task);
+    enum agent_engine engine = run_engine(run, task);
     autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!run->base || !past->row.engine || !agent_continues_ended(engine) ||

@@ -21,7 +21,7 @@ enum { HUNKS_MAX = 16 << 10 }; /* bytes of conflicting lines that we show to an 
 static bool find_session(struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    enum engine engine = run_engine(run, attempt->task);
+    enum agent_engine engine = run_engine(run, attempt->task);
     const struct evidence_task *past = run->resume ? run->resume->tasks[attempt->task].past : NULL;
     autofree char *out = attempt_file(attempt, "out");
     autobuf struct buf session = BUF_INIT;

@@ -41,7 +41,7 @@ static void known_done(struct known *k)
 static char *find_session(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
-    enum engine engine = run_engine(run, task);
+    enum agent_engine engine = run_engine(run, task);
     autofree char *out = attempt_file_path(run->dir, id_of(run, task), tr->status.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!run->base || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))

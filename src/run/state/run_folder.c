@@ -268,11 +268,11 @@ void run_folder_remove(const char *dir)
     (void)unlink(run_path);
 }
 
-static enum engine parse_engine(const char *name)
+static enum agent_engine parse_engine(const char *name)
 {
     for (int i = 1; name && engine_words[i]; i++) {
         if (strcmp(name, engine_words[i]) == 0)
-            return (enum engine)i;
+            return (enum agent_engine)i;
     }
     return ENGINE_UNSET;
 }

@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-enum engine run_engine(const struct run *run, uint32_t task)
+enum agent_engine run_engine(const struct run *run, uint32_t task)
 {
-    enum engine own = run->pf->plan.tasks[task].engine;
+    enum agent_engine own = run->pf->plan.tasks[task].engine;
     if (lane_uses_fallback(run, task))
         return lane_fallback_engine(run, task);
     if (run->opts.engine)
@@ -24,7 +24,7 @@ const char *run_engine_name(const struct run *run, uint32_t task)
     return engine_words[run_engine(run, task)];
 }
 
-const char *run_program(const struct run *run, enum engine engine)
+const char *run_program(const struct run *run, enum agent_engine engine)
 {
     return run->opts.engine_exe ? run->opts.engine_exe : run->config.config.programs[engine];
 }

@@ -115,7 +115,7 @@ static void add_claims(struct strv *paths, struct claimed **claims, size_t n)
     }
 }
 
-static enum engine engine_of(const struct fanout *f, const struct task *t)
+static enum agent_engine engine_of(const struct fanout *f, const struct task *t)
 {
     return f->opts.engine ? f->opts.engine : t->engine ? t->engine : ENGINE_CLAUDE;
 }

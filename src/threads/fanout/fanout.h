@@ -16,9 +16,9 @@
 typedef void fanout_brief_fn(const struct plan_file *pf, const struct thread *t, struct buf *out);
 
 struct fanout_options {
-    const bool *wanted;    /* per task; NULL: all */
-    const char *plan_path; /* the user may have changed this file */
-    enum engine engine;    /* overrides the plan; ENGINE_UNSET: use the plan's */
+    const bool *wanted;       /* per task; NULL: all */
+    const char *plan_path;    /* the user may have changed this file */
+    enum agent_engine engine; /* overrides the plan; ENGINE_UNSET: use the plan's */
     bool allow_dirty;
     fanout_brief_fn *brief;            /* or NULL */
     void (*waiting)(const char *whom); /* called while another fanout keeps us waiting, or NULL */
