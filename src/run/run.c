@@ -335,7 +335,7 @@ static int end_work(struct run *run, int rc, struct err *err)
     report_unsigned(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
-    if (rc == 0 && run->failed)
+    if (rc == 0 && run->engine.failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     stream_events_end(run->stream_events, rc);
     return record_result(run, rc, err);
@@ -385,7 +385,9 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     if (run->batch && pf->repo.core.plain)
         git_batch_write_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
-    budgets_init(&run->budgets, &pf->plan);
+    engine_init(&run->engine, &pf->plan, opts->no_wait);
+    for (size_t i = 0; i < pf->plan.task_count; i++)
+        run->tasks[i].life = &run->engine.tasks[i];
     secrets_collect(&run->secrets, &pf->plan);
     return run;
 }
@@ -395,10 +397,9 @@ void run_schedule(struct run *run)
     struct plan_file *pf = run->pf;
     size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
     run->loop = loop_new();
-    sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
-               run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
+    engine_schedule(&run->engine, &pf->graph, &pf->claims,
+                    run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
     lane_assign_all(run);
-    landing_init(&run->landing, &pf->plan, &pf->graph, run->opts.wanted);
 }
 
 int run_open(struct run **ret, struct plan_file *pf, const char *path,
@@ -444,13 +445,11 @@ void run_close(struct run *run)
     publisher_done(&run->publisher);
     watch_free(run->publish_timer);
     lane_free_all(run);
-    budgets_done(&run->budgets);
     control_socket_close(run->listener);
     notifier_free(run->notifier);
     stream_events_free(run->stream_events);
     warden_dismiss(&run->warden);
-    sched_done(&run->sched);
-    landing_done(&run->landing);
+    engine_done(&run->engine);
     secrets_done(&run->secrets);
     config_file_close(&run->config);
     ports_done(&run->ports);

@@ -8,16 +8,8 @@
 #include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
-#include "plan/engine/attempt/failure_outcome.h"
-#include "plan/engine/attempt/repair.h"
-#include "plan/engine/attempt/retry.h"
 #include "plan/engine/attempt/verdict.h"
-#include "plan/engine/budget.h"
-#include "plan/engine/landing.h"
-#include "plan/engine/lanes.h"
-#include "plan/engine/publication.h"
-#include "plan/engine/run_phase.h"
-#include "plan/schedule/sched.h"
+#include "plan/engine/engine.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
 #include "run/attempt/progress.h"
@@ -44,40 +36,26 @@
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
-    struct task_status status;        /* its strings are those below */
-    int retries_used[FAILURE_COUNT_]; /* retries used, by failure class */
-    bool reverts;                     /* the last attempt would have undone landed work of others */
+    struct engine_task *life;  /* its state, and what the engine has decided about it */
+    struct task_status status; /* its strings are those below; run_task() adds the state */
     char *reason, *commit, *landed, *branch, *start, *action, *workspace;
-    char *first_start;       /* the first start commit, if `start` has moved since; or NULL */
-    struct strv own_heads;   /* the agent's last own commit, of each attempt that we committed anew;
-                                the log of a repaired workspace still has them */
-    char *feedback;          /* tells the next attempt's agent why the last attempt failed */
-    struct attempt *attempt; /* the running attempt, or NULL */
-    struct watch *retry_timer;   /* timer until the next attempt, or NULL */
-    bool has_log_copies;         /* copies of its logs exist: append to them */
-    bool steering_recorded;      /* its agent tried to steer the run: recorded once */
-    int32_t lane, fallback_lane; /* indexes in run->lanes; the spare one serves while the other is
-                                    closed, or is -1 */
-    bool parked;                 /* it waits until its lane opens again */
-    enum repair repair;          /* the kind of repair that the next attempt is */
-    bool in_conflict;            /* its agent resolves the conflict between `commit` and `start` */
-    bool has_message;            /* `feedback` has a message from a person */
+    char *first_start;     /* the first start commit, if `start` has moved since; or NULL */
+    struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
+                              the log of a repaired workspace still has them */
+    char *feedback;        /* tells the next attempt's agent why the last attempt failed, and what a
+                              person said */
+    struct attempt *attempt;   /* the running attempt, or NULL */
+    struct watch *retry_timer; /* timer until the next attempt, or NULL */
+    bool has_log_copies;       /* copies of its logs exist: append to them */
+    bool steering_recorded;    /* its agent tried to steer the run: recorded once */
     char *pending_message; /* a message for a working agent: we deliver it when the agent is done;
                               or NULL */
     char *last_session;    /* session of the last attempt, if known; or NULL */
 
-    /* In a resumed run: */
-    bool land_only;    /* it has a commit: make the workspace again and land it */
-    bool start_at_tip; /* it landed before, or conflicted: start at the run's tip */
     char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
-    bool follows_landing;  /* a person resumed its agent after it landed (run/rework/follow_up.h) */
-    bool follow_up_failed; /* ... and that work failed: `status` has the failure */
-
-    /* In a resumed, parked or repaired task: the next attempt resumes this session in the existing
-     * workspace; or NULL. */
-    char *session;
-    bool remake_workspace; /* the workspace is gone: make it again, from `start` ... */
-    char *remake_from;     /* ... with the content of this commit as uncommitted files; or NULL */
+    char *session;                          /* the next attempt resumes this session; or NULL */
+    char *remake_from; /* ... in a new workspace with the content of this commit as uncommitted
+                          files; or NULL */
 };
 
 struct lane_account;
@@ -252,7 +230,7 @@ struct run {
     struct plan_file *pf;
     struct run_options opts;
     struct loop *loop;
-    struct sched sched;
+    struct engine engine;
     struct secrets secrets;
     struct config_file config;
     struct ports ports;
@@ -262,8 +240,7 @@ struct run {
     enum provider provider; /* of the workspaces */
     struct pool pool;
     struct overlay_fill overlay;
-    bool only_reads; /* every task is read-only */
-    struct budgets budgets;
+    bool only_reads;               /* every task is read-only */
     struct repo_watch *repo_watch; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work_dir; /* work: folder of the workspaces */
@@ -283,15 +260,11 @@ struct run {
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
-    struct lanes lanes;
     VEC(struct lane_account *) lane_accounts; /* one per lane */
-    struct landing landing;
-    struct publication publication;
     struct publisher publisher;
     struct strv git_news;        /* git settings to report: git_frozen_news() */
     struct strv spent_branches;  /* branches of landed tasks to delete, each with its commit */
     struct watch *publish_timer; /* ends the wait for more landings before we publish */
-    size_t attempts;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier;      /* or NULL */
     struct parallel *stream_events; /* or NULL */
@@ -304,9 +277,6 @@ struct run {
     struct watch *turn_timer; /* timer of on_turn() */
     enum contain contain;     /* how we contain agents */
     int signal;
-    bool draining, stopping, failed;
-    bool paused; /* start no task until a person continues the run */
-    enum run_phase phase;
     struct err err; /* why the program itself could not continue */
 };
 
@@ -319,9 +289,8 @@ struct git_place run_place(const struct run *run);
 /* turn.c */
 void run_wake(struct run *run);
 void run_fail(struct run *run,
-              const struct err *err);        /* the program cannot continue: stop the run */
-void run_drain(struct run *run);             /* start nothing new; let running attempts finish */
-bool run_is_draining(const struct run *run); /* also if the budget is used up */
+              const struct err *err); /* the program cannot continue: stop the run */
+void run_drain(struct run *run);      /* start nothing new; let running attempts finish */
 /* The first call asks agents to stop, the second kills them. While the run waits for observers, a
  * call ends a wait. */
 void run_stop(struct run *run, int signal);
@@ -331,10 +300,11 @@ void run_watch_signals(struct run *run);
 void run_finish(struct run *run);
 
 /* run/state/task.c */
-void task_set_state(struct run *run, uint32_t task, enum task_state state);
-void task_end(struct run *run, uint32_t task, enum task_state state);
-void task_ended(struct run *run,
-                uint32_t task); /* tell the scheduler, and skip dependants if it failed */
+void task_advance(struct run *run, uint32_t task, enum life_event event); /* writes no row */
+void task_advance_and_record(struct run *run, uint32_t task, enum life_event event);
+/* The task has ended in its present state. task_end() also records the time. */
+void task_end(struct run *run, uint32_t task);
+void task_ended(struct run *run, uint32_t task);
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
 /* Skips a task that has no attempt and will have none. */
 void task_skip(struct run *run, uint32_t task, const char *reason);
@@ -359,8 +329,7 @@ bool run_is_unfinished(const struct run *run);
 /* Like run_result(), but counts all tasks, even those that this process was not asked to run. */
 struct run_result run_whole_result(const struct run *run);
 
-/* run/state/retry.c: a task's retries, and plan/engine/attempt/retry.h with a random number. */
-struct retries retries_of(const struct run *run, uint32_t task);
+/* run/state/retry.c: a random number for plan/engine/attempt/retry.h. */
 uint32_t retry_random(void);
 
 /* run/state/record.c: we write events and rows to the store before we tell observers. If a write
@@ -418,6 +387,9 @@ char *attempt_file(const struct attempt *attempt,
                    const char *name); /* path of a file of the attempt */
 /* Appends the end of a file of the attempt, without secrets, for reasons and feedback. */
 void attempt_read_tail(const struct attempt *attempt, const char *name, struct buf *out);
+/* Reads the new output of its agent. True if there may be more: an agent can write faster than we
+ * read. */
+bool attempt_read_output(struct attempt *attempt);
 /* Like attempt_fail(), with the class and the reason of a verdict. */
 void attempt_fail_for(struct attempt *attempt, const struct fail_reason *why);
 void attempt_stop(struct attempt *attempt, enum stop_reason why, char order);

@@ -13,12 +13,6 @@
 
 #include <signal.h>
 
-/* A user may raise the budget while attempts are running. */
-bool run_is_draining(const struct run *run)
-{
-    return run->draining || run->budgets.run.exceeded;
-}
-
 static bool is_busy(const struct observer *o)
 {
     return o->work && !o->work->is_idle(o->ctx);
@@ -36,26 +30,18 @@ static struct observer *find_busy_observer(const struct run *run)
 
 static enum run_step find_step(const struct run *run)
 {
-    const struct run_facts facts = {
-        .phase = run->phase,
-        .attempts = run->attempts,
-        .tasks_left = run->sched.left,
-        .draining = run_is_draining(run),
-        .stopping = run->stopping,
-        .failed = run->failed,
-        .paused = run->paused,
+    const struct engine_facts facts = {
         .has_base = run->base,
-        .publication_busy = publication_is_busy(&run->publication),
         .pool_filled = pool_has(run),
         .observers_busy = find_busy_observer(run),
     };
-    return run_phase_next(&facts);
+    return engine_next_step(&run->engine, &facts);
 }
 
 static void start_tasks(struct run *run)
 {
     uint32_t task;
-    while (find_step(run) == RUN_START_TASKS && sched_next(&run->sched, &task)) {
+    while (engine_next_start(&run->engine, &task)) {
         record(run, EV_TASK_READY, task, NULL);
         attempt_start(run, task);
     }
@@ -63,7 +49,7 @@ static void start_tasks(struct run *run)
 
 static void stop_work(struct run *run)
 {
-    run->phase = RUN_OVER;
+    run->engine.phase = RUN_OVER;
     loop_stop(run->loop);
 }
 
@@ -74,7 +60,7 @@ static void on_last_publication(struct run *run)
         stop_work(run);
         return;
     }
-    run->phase = RUN_WORKING;
+    run->engine.phase = RUN_WORKING;
     run_wake(run);
 }
 
@@ -85,7 +71,7 @@ static void end_if_over(struct run *run)
         pool_empty(run);
     enum run_step step = find_step(run);
     if (step == RUN_PUBLISH) {
-        run->phase = RUN_PUBLISHING;
+        run->engine.phase = RUN_PUBLISHING;
         publish(run, on_last_publication);
     } else if (step == RUN_FINISH) {
         stop_work(run);
@@ -111,7 +97,7 @@ static void wait_for_observer(struct run *run)
 void run_finish(struct run *run)
 {
     int rc = 0;
-    run->phase = RUN_FINISHING;
+    run->engine.phase = RUN_FINISHING;
     run_wake(run);
     while (rc == 0 && find_step(run) == RUN_WAIT)
         rc = loop_run(run->loop, NULL);
@@ -119,7 +105,7 @@ void run_finish(struct run *run)
         if (is_busy(&run->observers.v[i]))
             on_deadline(&run->observers.v[i]);
     }
-    run->phase = RUN_CLOSED;
+    run->engine.phase = RUN_CLOSED;
 }
 
 static void on_turn(void *ctx)
@@ -127,7 +113,7 @@ static void on_turn(void *ctx)
     struct run *run = ctx;
     watch_free(run->turn_timer);
     run->turn_timer = NULL;
-    if (run->phase == RUN_FINISHING) {
+    if (run->engine.phase == RUN_FINISHING) {
         wait_for_observer(run);
         return;
     }
@@ -155,17 +141,17 @@ static void stop_attempts(struct run *run, char order)
 
 void run_fail(struct run *run, const struct err *err)
 {
-    if (run->failed)
+    if (run->engine.failed)
         return;
     run->err = *err;
-    run->failed = true;
+    run->engine.failed = true;
     stop_attempts(run, GUARD_STOP);
     run_wake(run);
 }
 
 void run_drain(struct run *run)
 {
-    run->draining = true;
+    run->engine.draining = true;
     run_wake(run);
 }
 
@@ -178,10 +164,10 @@ static void give_up_observer(const struct run *run)
 
 void run_stop(struct run *run, int signal)
 {
-    switch (run_phase_interrupt(run->phase, run->stopping)) {
+    switch (run_phase_interrupt(run->engine.phase, run->engine.stopping)) {
     case RUN_STOP_AGENTS:
         run->signal = signal;
-        run->stopping = true;
+        run->engine.stopping = true;
         park_save_all(run);
         stop_attempts(run, GUARD_STOP);
         break;

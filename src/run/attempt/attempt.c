@@ -73,7 +73,7 @@ void attempt_free(struct attempt *attempt)
     logs_mask(attempt->run, attempt->dir);
     lane_leave(attempt->run, attempt->task);
     task_run(attempt)->attempt = NULL;
-    attempt->run->attempts--;
+    attempt->run->engine.attempts--;
     process_done(&attempt->process);
     watch_free(attempt->tick);
     output_tail_close(&attempt->tail);
@@ -186,9 +186,7 @@ static void note_output(struct attempt *attempt)
     }
 }
 
-/* Reads the agent's new output. Returns true if there may be more, as an agent can write faster
- * than we read. */
-static bool read_output(struct attempt *attempt)
+bool attempt_read_output(struct attempt *attempt)
 {
     enum { STEPS = 256 };
     int steps = 0;
@@ -200,7 +198,7 @@ static bool read_output(struct attempt *attempt)
 static void on_tick(void *ctx)
 {
     struct attempt *attempt = ctx;
-    bool more = read_output(attempt);
+    bool more = attempt_read_output(attempt);
     note_output(attempt);
     progress_tell(attempt, true);
     if (attempt->spoke_at_last_tick &&
@@ -227,7 +225,7 @@ static void finish_agent(struct attempt *attempt, int exit_code)
     progress_tell_exit(attempt);
     logs_end(attempt);
     task_run(attempt)->status.exit_code = exit_code;
-    sched_set_aside(&attempt->run->sched, attempt->task);
+    sched_set_aside(&attempt->run->engine.sched, attempt->task);
     run_wake(attempt->run);
     if (attempt->run->opts.silent_ok && exit_code == 0 && !attempt->report.finished)
         attempt->report.finished = attempt->report.ok = true;
@@ -244,7 +242,7 @@ static struct agent_end describe_agent_end(struct attempt *attempt, struct buf *
         .process = process_describe_end(attempt, replaced),
         .question = attempt->stall.question,
         .limit = attempt->stall.limit,
-        .run_budget_spent = run->budgets.run.exceeded,
+        .run_budget_spent = run->engine.budgets.run.exceeded,
         .reports_failure = report->failed,
         .ended_early = agent_ended_early(engine, report, attempt->exit_code, attempt->exit_signal),
         .classifies = run->opts.blame,
@@ -386,7 +384,7 @@ static int start_agent(struct attempt *attempt, struct err *err)
 void attempt_run_agent(struct attempt *attempt)
 {
     struct err err = {0};
-    task_set_state(attempt->run, attempt->task, TASK_RUNNING);
+    task_advance_and_record(attempt->run, attempt->task, LIFE_STARTED);
     if (start_agent(attempt, &err)) {
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
         return;
@@ -417,46 +415,57 @@ struct attempt *attempt_new(struct run *run, uint32_t task, int number)
     };
     attempt->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, attempt->number);
     run->tasks[task].attempt = attempt;
-    run->attempts++;
+    run->engine.attempts++;
     return attempt;
 }
 
 /* Landing needs no worker. */
 static void land_prepared(struct attempt *attempt)
 {
-    sched_set_aside(&attempt->run->sched, attempt->task);
+    sched_set_aside(&attempt->run->engine.sched, attempt->task);
     land_queue(attempt);
+}
+
+static void record_preparing(struct run *run, uint32_t task)
+{
+    free(steal_ptr(run->tasks[task].last_session));
+    record_task(run, task);
+    record(run, EV_TASK_PREPARING, task, NULL);
+}
+
+static void prepare_for(struct attempt *attempt, enum task_start start)
+{
+    switch (start) {
+    case START_NEW:
+        prepare(attempt);
+        break;
+    case START_LANDING:
+        prepare_again(attempt, land_prepared);
+        break;
+    case START_RESUMED:
+        prepare_adopted(attempt);
+        break;
+    case START_RESTORED:
+        repair_make_again(attempt);
+        break;
+    }
 }
 
 void attempt_start(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool lands = tr->land_only;
-    tr->parked = false;
-    if (lands)
-        sched_set_lanes(&run->sched, task, tr->lane, tr->fallback_lane);
-    lane_enter(run, task);
-    struct attempt *attempt =
-        attempt_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
+    enum task_start start = engine_begin(&run->engine, task);
+    tr->status.attempts += start != START_LANDING;
+    struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
     autofree char *boot = attempt_file(attempt, "boot");
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
-    tr->land_only = false;
     attempt->session = steal_ptr(tr->session);
-    if (!attempt->session) {
-        free(steal_ptr(tr->last_session));
-        task_set_state(run, task, TASK_PREPARING);
-        record(run, EV_TASK_PREPARING, task, NULL);
-    }
+    if (!attempt->session)
+        record_preparing(run, task);
     if (attempt_dir_make(attempt, &err) || boot_note(boot, &err))
         attempt_error(attempt, &err);
-    else if (attempt->session && tr->remake_workspace)
-        repair_make_again(attempt);
-    else if (attempt->session)
-        prepare_adopted(attempt);
-    else if (lands)
-        prepare_again(attempt, land_prepared);
     else
-        prepare(attempt);
+        prepare_for(attempt, start);
 }

@@ -202,7 +202,7 @@ static bool check_reverts(struct attempt *attempt, const struct commit_draft *dr
         attempt_error(attempt, &err);
         return false;
     }
-    task_run(attempt)->reverts = paths.n > 0;
+    task_run(attempt)->life->reverts = paths.n > 0;
     if (!paths.n)
         return true;
     for (size_t i = 0; i < paths.n; i++) {
@@ -309,7 +309,7 @@ static void finish_draft(struct attempt *attempt, const struct commit_job *cj,
     free(tr->commit);
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
-    tr->in_conflict = false;
+    tr->life->in_conflict = false;
     record_commit(attempt, draft, as_one);
     if (!check_size(attempt, draft, commit.s) || !check_scope(attempt, draft, commit.s))
         return;
@@ -434,7 +434,7 @@ static bool fail_unmerged(struct attempt *attempt)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf list = BUF_INIT;
-    if (attempt->staged_without_git || task_run(attempt)->in_conflict)
+    if (attempt->staged_without_git || task_run(attempt)->life->in_conflict)
         return false;
     unmerged_find(&attempt->ws, strlen(attempt->run->base_commit), &paths);
     for (size_t i = 0; i < paths.n; i++)
@@ -457,14 +457,15 @@ static void on_staged(struct attempt *attempt, int exit_code)
     attempt->tick = NULL;
     if (attempt->too_large) {
         fail_too_large(attempt, attempt->too_large);
-    } else if (attempt->stopped == STOP_USER && !attempt->run->stopping && !attempt->run->failed) {
+    } else if (attempt->stopped == STOP_USER && !attempt->run->engine.stopping &&
+               !attempt->run->engine.failed) {
         attempt_fail_stopped(attempt); /* if the whole run stops, finished work still lands */
     } else if (process_lost_race(attempt, exit_code)) {
         attempt_stage(attempt);
     } else if (exit_code != 0) {
         attempt_read_tail(attempt, "prepare.log", &tail);
         attempt_fail(attempt, FAILURE_INTERNAL, "git add failed: %s", tail.s);
-    } else if (task_run(attempt)->in_conflict && repair_unresolved(attempt, &tail, &err)) {
+    } else if (task_run(attempt)->life->in_conflict && repair_unresolved(attempt, &tail, &err)) {
         attempt_error(attempt, &err);
     } else if (tail.len) {
         attempt_conflicted(attempt, tail.s);
@@ -486,7 +487,7 @@ static void on_staged(struct attempt *attempt, int exit_code)
 static bool wants_index(struct attempt *attempt)
 {
     const struct plan *plan = &attempt->run->pf->plan;
-    return plan->commit_hooks || task_run(attempt)->in_conflict ||
+    return plan->commit_hooks || task_run(attempt)->life->in_conflict ||
            plan_command_is_set(&task_of(attempt)->verify) ||
            plan_command_is_set(&plan->land_verify);
 }
@@ -498,7 +499,7 @@ void attempt_stage(struct attempt *attempt)
     struct commit_job cj = attempt_commit(attempt, index, NULL);
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
-    task_set_state(attempt->run, attempt->task, TASK_COMMITTING);
+    task_advance_and_record(attempt->run, attempt->task, LIFE_FINISHED);
     if (access(attempt->ws.path, F_OK) < 0 && errno == ENOENT) {
         attempt_fail(attempt, FAILURE_INTERNAL,
                      "its workspace is gone: somebody removed or moved '%s'", attempt->ws.path);

@@ -139,7 +139,7 @@ static void write_feedback(struct attempt *attempt)
 static void park_task(struct attempt *attempt, struct arena *a, struct node *data)
 {
     add_limit(a, attempt, data);
-    task_run(attempt)->status.state = TASK_WAITING;
+    task_advance(attempt->run, attempt->task, LIFE_WAITS);
     record_step(attempt->run, EV_TASK_PARKED, attempt->task, data);
     park_wait(attempt);
 }
@@ -150,9 +150,9 @@ static void retry_in_session(struct attempt *attempt, struct arena *a, struct no
     const struct task_run *tr = task_run(attempt);
     node_put_int(a, data, "delay_ms", 0);
     node_put_string(a, data, "session", park_session(attempt));
-    node_put_string(a, data, "tree", repair_words[tr->repair]);
+    node_put_string(a, data, "tree", repair_words[tr->life->repair]);
     node_put_string(a, data, "origin", tr->first_start);
-    task_run(attempt)->status.state = TASK_WAITING;
+    task_advance(attempt->run, attempt->task, LIFE_WAITS);
     record_step(attempt->run, EV_TASK_RETRIED, attempt->task, data);
     repair_wait(attempt);
 }
@@ -175,9 +175,9 @@ static void fail_task(struct attempt *attempt, struct arena *a, struct node *dat
     struct run *run = attempt->run;
     uint32_t task = attempt->task;
     bool drains = attempt->outcome.drains;
-    enum task_state end = follow_up_fail(run, task, a, data);
+    follow_up_fail(run, task, a, data);
     attempt_free(attempt);
-    task_end(run, task, end);
+    task_end(run, task);
     if (drains)
         run_drain(run);
 }
@@ -185,7 +185,7 @@ static void fail_task(struct attempt *attempt, struct arena *a, struct node *dat
 /* The run may have ended since we decided: then it retries nothing. */
 static void finish_failure(struct attempt *attempt)
 {
-    bool ends = attempt->run->stopping || attempt->run->failed;
+    bool ends = engine_is_ending(&attempt->run->engine);
     struct arena a = {0};
     struct node *data = failure_data(&a, attempt);
     if (attempt->outcome.workspace == WORKSPACE_REMOVED)
@@ -231,14 +231,11 @@ static void give_up_repair(struct attempt *attempt)
 
 static struct failure_facts find_facts(const struct attempt *attempt, enum failure failure)
 {
-    const struct run *run = attempt->run;
     return (struct failure_facts){
         .failure = failure,
-        .run_ends = run->stopping || run->failed,
         .by_user = attempt->stopped == STOP_USER,
-        .keeps_workspaces = run->opts.keep,
+        .keeps_workspaces = attempt->run->opts.keep,
         .has_workspace = attempt->has_workspace,
-        .in_conflict = run->tasks[attempt->task].in_conflict,
         .verification_broken = attempt->verification_broken,
         .has_candidate = attempt->candidate.len > 0,
         .has_feedback = attempt->has_feedback,
@@ -256,29 +253,27 @@ static bool save_work(struct attempt *attempt, const struct failure_outcome *at_
 
 static void save_and_decide(struct attempt *attempt, enum failure failure)
 {
+    const struct engine *engine = &attempt->run->engine;
     struct failure_facts f = find_facts(attempt, failure);
-    if (failure == FAILURE_LIMIT && !f.run_ends && !f.by_user)
+    if (failure == FAILURE_LIMIT && !engine_is_ending(engine) && !f.by_user)
         f.at_limit = park_decide(attempt);
     f.saved = save_work(attempt, &f.at_limit);
     if (f.has_feedback) /* this reads files */
         f.session = repair_session(attempt);
-    struct retries retries = retries_of(attempt->run, attempt->task);
-    attempt->outcome = failure_outcome(&f, &retries, retry_random());
+    attempt->outcome = engine_fail(engine, attempt->task, &f, retry_random());
 }
 
 /* Prepares the task for what we have decided. */
 static void prepare_task(struct attempt *attempt)
 {
-    struct task_run *tr = task_run(attempt);
     struct failure_outcome *o = &attempt->outcome;
     struct err err = {0};
     if (o->repair && repair_set_up(attempt, o->repair, &err)) {
         record_error(attempt->run, attempt->task, &err);
         failure_drop_repair(o);
     }
-    tr->repair = o->repair;
-    tr->start_at_tip = tr->start_at_tip || o->at_tip;
-    tr->retries_used[tr->status.failure] += o->uses_retry;
+    engine_settle_failure(&attempt->run->engine, attempt->task, task_run(attempt)->status.failure,
+                          o);
 }
 
 void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt, ...)
@@ -304,13 +299,13 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
 void attempt_fail_stopped(struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    if (run->failed)
+    if (run->engine.failed)
         attempt_fail(attempt, FAILURE_INTERNAL, "the run could not continue");
-    else if (run->stopping)
+    else if (run->engine.stopping)
         attempt_fail(attempt, FAILURE_STOPPED, "the run was stopped");
     else if (attempt->stopped == STOP_BUDGET)
         attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     run->budgets.run.exceeded ? "the run's budget" : "its budget");
+                     run->engine.budgets.run.exceeded ? "the run's budget" : "its budget");
     else
         attempt_fail(attempt, FAILURE_STOPPED, "a person stopped it");
 }
@@ -333,12 +328,12 @@ static void finish_discard(struct attempt *attempt)
     uint32_t task = attempt->task;
     remove_workspace(attempt);
     attempt_free(attempt);
-    if (run->tasks[task].status.state == TASK_SKIPPED) { /* because of a task that stays failed */
+    if (run->engine.tasks[task].state == TASK_SKIPPED) { /* because of a task that stays failed */
         record_task(run, task);
         return;
     }
-    task_set_state(run, task, TASK_WAITING);
-    sched_ready(&run->sched, task);
+    task_advance_and_record(run, task, LIFE_WAITS);
+    sched_ready(&run->engine.sched, task);
 }
 
 void attempt_discard(struct attempt *attempt, const char *why)
@@ -350,12 +345,12 @@ void attempt_discard(struct attempt *attempt, const char *why)
 }
 
 /* Ends a successful task. Its dependants do not wait for the teardown. */
-static void finish_task(struct attempt *attempt, enum task_state state, bool removes)
+static void finish_task(struct attempt *attempt, bool removes)
 {
     bool later = removes && prepare_has_teardown(attempt);
     if (removes && !later)
         retire_workspace(attempt);
-    task_end(attempt->run, attempt->task, state);
+    task_end(attempt->run, attempt->task);
     if (later)
         prepare_teardown(attempt, finish_removal);
     else
@@ -408,7 +403,7 @@ void attempt_landed(struct attempt *attempt)
     bool kept = attempt->run->opts.keep || !attempt_salvage_rest(attempt);
     if (kept)
         settle_workspace(attempt);
-    finish_task(attempt, TASK_LANDED, !kept);
+    finish_task(attempt, !kept);
 }
 
 /* Leaves branch and workspace for a person, who resolves the conflict. */
@@ -424,21 +419,21 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
     node_put_string(&a, data, "files", files);
     node_put_string(&a, data, "branch", task_run(attempt)->status.branch);
     node_put_string(&a, data, "workspace", attempt->ws.path);
-    task_set_state(run, task, TASK_CONFLICTED);
+    task_advance_and_record(run, task, LIFE_CONFLICTED);
     record(run, EV_TASK_CONFLICTED, task, data);
     arena_done(&a);
     shared_conflicted(run, task);
-    task_end(run, task, TASK_CONFLICTED);
+    task_end(run, task);
     attempt_free(attempt);
 }
 
 void attempt_conflicted(struct attempt *attempt, const char *files)
 {
     const struct run *run = attempt->run;
-    bool in_conflict = task_run(attempt)->in_conflict;
-    struct retries retries = retries_of(run, attempt->task);
+    bool in_conflict = task_run(attempt)->life->in_conflict;
+    struct retries retries = engine_retries(&run->engine, attempt->task);
     enum outcome_kind outcome =
-        failure_of_conflict(run->stopping || run->failed, in_conflict, &retries);
+        failure_of_conflict(engine_is_ending(&run->engine), in_conflict, &retries);
     autofree char *told = mem_printf(
         in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "
@@ -456,7 +451,7 @@ void attempt_conflicted(struct attempt *attempt, const char *files)
 
 static void finish_unchanged(struct attempt *attempt)
 {
-    task_set_state(attempt->run, attempt->task, TASK_DONE);
+    task_advance_and_record(attempt->run, attempt->task, LIFE_UNCHANGED);
     record(attempt->run, EV_TASK_DONE, attempt->task, NULL);
 }
 
@@ -468,6 +463,6 @@ void attempt_unlanded(struct attempt *attempt)
         follow_up_restore(run, attempt->task);
     else
         finish_unchanged(attempt);
-    finish_task(attempt, task_run(attempt)->status.state, saved && !kept);
+    finish_task(attempt, saved && !kept);
     attempt_drop_branches(run);
 }

@@ -84,13 +84,13 @@ static void stop_for_limit(struct attempt *attempt, int64_t now)
 {
     struct agent_report *r = &attempt->report;
     struct run *run = attempt->run;
-    struct retries retries = retries_of(run, attempt->task);
+    struct retries retries = engine_retries(&run->engine, attempt->task);
     if (attempt->stopped)
         return;
     attempt->stall.limit = make_safe(attempt, r->action.s);
     r->reset = r->again ? clock_wall() + r->again - now : r->reset;
     if (retry_parks(&retries))
-        (void)lane_close(run, attempt->task, r->reset, attempt->stall.limit);
+        lane_close(run, attempt->task, r->reset, attempt->stall.limit);
     attempt_stop(attempt, STOP_LIMIT, GUARD_STOP);
 }
 

@@ -293,7 +293,6 @@ static void check_out_candidate(struct attempt *attempt)
                   *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
-    task_set_state(attempt->run, attempt->task, TASK_VERIFYING);
     /* This index knows the files that the agent added. It is gone when the task is verified
      * again. */
     if (workspace_enter(&attempt->ws, &err) || workspace_put(&attempt->ws, index, "index", &err)) {
@@ -328,7 +327,7 @@ static void land_candidate(struct attempt *attempt)
     }
     free(run->tip);
     run->tip = mem_str(attempt->candidate.s);
-    landing_land(&run->landing, attempt->task);
+    engine_land(&run->engine, attempt->task);
 }
 
 /* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
@@ -352,47 +351,53 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
     if (strcmp(run->tip, from) == 0)
         return;
     if (move_tip(run, from, &err) == 0) {
-        for (size_t i = first; i < run->landing.unpublished.n; i++)
-            attempt_leave(run->tasks[run->landing.unpublished.v[i]].attempt);
+        for (size_t i = first; i < run->engine.landing.unpublished.n; i++)
+            attempt_leave(run->tasks[run->engine.landing.unpublished.v[i]].attempt);
         return;
     }
     free(run->tip);
     run->tip = mem_str(from);
-    while (run->landing.unpublished.n > first) {
-        struct attempt *attempt = run->tasks[landing_undo(&run->landing)].attempt;
+    while (run->engine.landing.unpublished.n > first) {
+        struct attempt *attempt = run->tasks[engine_unland(&run->engine)].attempt;
         set_landed(task_run(attempt), NULL);
         attempt_error(attempt, &err);
     }
 }
 
-static void land_or_verify(struct attempt *attempt)
+static bool needs_verification(const struct attempt *attempt)
+{
+    return plan_command_is_set(&task_of(attempt)->verify) ||
+           plan_command_is_set(&attempt->run->pf->plan.land_verify);
+}
+
+/* Merges the task's commit with the tip, and verifies the result. Without a verification it
+ * lands. */
+static void merge_with_tip(struct attempt *attempt)
 {
     struct err err = {0};
-    bool verified =
-        attempt->candidate.len && strcmp(attempt->candidate_base.s, attempt->run->tip) == 0;
-    if (verified) {
-        land_candidate(attempt);
-        return;
-    }
     int rc = make_candidate(attempt, &err);
     if (rc < 0)
         attempt_error(attempt, &err);
-    else if (rc == 0 && !check_candidate(attempt))
+    if (rc || !check_candidate(attempt))
         return;
-    else if (rc == 0 && (plan_command_is_set(&task_of(attempt)->verify) ||
-                         plan_command_is_set(&attempt->run->pf->plan.land_verify)))
-        check_out_candidate(attempt);
-    else if (rc == 0)
+    engine_merge(&attempt->run->engine, attempt->task);
+    if (!needs_verification(attempt)) {
         land_candidate(attempt);
+        return;
+    }
+    task_advance_and_record(attempt->run, attempt->task, LIFE_MERGED);
+    check_out_candidate(attempt);
 }
 
 void land_queue(struct attempt *attempt)
 {
-    task_set_state(attempt->run, attempt->task, TASK_LANDING);
-    if (attempt->run->attempts > HELD_MAX)
+    struct run *run = attempt->run;
+    if (!engine_queue(&run->engine, attempt->task))
+        task_advance(run, attempt->task, LIFE_QUEUED); /* this fails the run */
+    record_task(run, attempt->task);
+    if (run->engine.attempts > HELD_MAX)
         workspace_let_go(&attempt->ws);
-    landing_queue(&attempt->run->landing, attempt->task);
-    run_wake(attempt->run);
+    run_wake(run);
 }
 
 /* If the base could not follow yet, the event names the run's own ref, which has the commit. */
@@ -404,7 +409,7 @@ void land_tell(struct run *run, uint32_t task, bool on_base)
     node_put_string(&a, data, "base", run->base);
     if (!on_base)
         node_put_string(&a, data, "kept", run->tip_ref);
-    run->tasks[task].status.state = TASK_LANDED;
+    task_advance(run, task, LIFE_LANDED);
     record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
 }
@@ -419,7 +424,7 @@ static int64_t find_index_size(const struct run *run)
 
 static void record_published(struct run *run)
 {
-    const struct landing *l = &run->landing;
+    const struct landing *l = &run->engine.landing;
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < l->publishing.n; i++) {
         uint32_t task = l->publishing.v[i];
@@ -430,16 +435,16 @@ static void record_published(struct run *run)
 
 static void on_published(struct run *run)
 {
-    const struct landing *l = &run->landing;
+    const struct landing *l = &run->engine.landing;
     record_published(run);
     int64_t now = clock_mono();
     record_together(run);
     for (size_t i = 0; i < l->publishing.n; i++)
-        land_tell(run, l->publishing.v[i], run->publication.base_moved);
+        land_tell(run, l->publishing.v[i], run->engine.publication.base_moved);
     record_end_of_group(run);
     for (size_t i = 0; i < l->publishing.n; i++)
         attempt_landed(run->tasks[l->publishing.v[i]].attempt);
-    landing_end_publication(&run->landing, now);
+    landing_end_publication(&run->engine.landing, now);
     attempt_drop_branches(run);
     land_publish(run);
     run_wake(run);
@@ -457,61 +462,50 @@ static void on_pause_end(void *ctx)
  * landed. */
 void land_publish(struct run *run)
 {
-    struct landing *l = &run->landing;
-    if (!l->unpublished.n || publication_is_busy(&run->publication))
+    struct landing *l = &run->engine.landing;
+    if (!l->unpublished.n || publication_is_busy(&run->engine.publication))
         return;
     if (landing_needs_estimate(l))
         landing_estimate(l, find_index_size(run), clock_mono());
-    int64_t wait = landing_publish_in(l, run->attempts, run->stopping, clock_mono());
+    int64_t wait = landing_publish_in(l, run->engine.attempts, run->engine.stopping, clock_mono());
     if (wait > 0 && !run->publish_timer)
         run->publish_timer = loop_timer(run->loop, wait, on_pause_end, run);
     if (wait > 0)
         return;
     landing_begin_publication(l, clock_mono());
     if (run->pf->plan.land_at == LAND_AT_END) {
-        run->publication.base_moved = false;
+        run->engine.publication.base_moved = false;
         on_published(run);
     } else {
         publish(run, on_published);
     }
 }
 
-/* Reports the tasks that have ended, as far as others in the landing order wait for them. */
-static bool take_next(struct run *run, struct attempt **ret)
-{
-    struct landing *l = &run->landing;
-    uint32_t task;
-    while (landing_find_open(l, &task) && run->tasks[task].status.state >= TASK_LANDED)
-        landing_settle(l, task);
-    if (!landing_next(l, run->stopping || run_is_draining(run), &task))
-        return false;
-    *ret = run->tasks[task].attempt;
-    return true;
-}
-
 /* Landing is over: fails the waiting attempts, which saves their work. */
 static void fail_waiting(struct run *run)
 {
     uint32_t task;
-    while (landing_next(&run->landing, true, &task))
+    while (landing_next(&run->engine.landing, true, &task))
         attempt_fail_stopped(run->tasks[task].attempt);
 }
 
 void land_turn(struct run *run)
 {
     struct err err = {0};
-    struct attempt *attempt;
-    if (!run->landing.waiting)
+    uint32_t task;
+    bool verified;
+    if (!run->engine.landing.waiting)
         return;
-    if (!run->failed && !publication_is_busy(&run->publication) && publish_follow(run, &err))
+    if (!run->engine.failed && !publication_is_busy(&run->engine.publication) &&
+        publish_follow(run, &err))
         run_fail(run, &err);
-    if (run->failed) {
+    if (run->engine.failed) {
         fail_waiting(run);
         return;
     }
-    size_t first = run->landing.unpublished.n;
+    size_t first = run->engine.landing.unpublished.n;
     autofree char *tip = mem_str(run->tip);
-    while (take_next(run, &attempt))
-        land_or_verify(attempt);
+    while (engine_next_landing(&run->engine, &task, &verified))
+        (verified ? land_candidate : merge_with_tip)(run->tasks[task].attempt);
     move_tip_or_undo(run, tip, first);
 }

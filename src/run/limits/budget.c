@@ -76,7 +76,7 @@ static void record_usage(struct attempt *attempt)
 /* The use of a task's budget, or of that of the run (-1). */
 static const struct budget_use *find_use(const struct run *run, int64_t task)
 {
-    return task < 0 ? &run->budgets.run : &run->budgets.tasks[task];
+    return task < 0 ? &run->engine.budgets.run : &run->engine.budgets.tasks[task];
 }
 
 static void record_budget(struct run *run, enum event_kind kind, int64_t task)
@@ -149,7 +149,8 @@ void budget_take(struct attempt *attempt, bool works)
         .stopped = attempt->stopped,
         .overran = attempt->overrun,
     };
-    if (!budgets_add(&run->budgets, attempt->task, &attempt->counted_usage, &report, &answer))
+    if (!budgets_add(&run->engine.budgets, attempt->task, &attempt->counted_usage, &report,
+                     &answer))
         return;
     record_usage(attempt);
     store_usage(attempt);
@@ -159,7 +160,7 @@ void budget_take(struct attempt *attempt, bool works)
 
 void budget_recall(struct run *run)
 {
-    struct budget_answer answer = budgets_recall(&run->budgets);
+    struct budget_answer answer = budgets_recall(&run->engine.budgets);
     carry_out_for_run(run, &answer);
 }
 
@@ -169,7 +170,7 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
     const struct budget_use *u = find_use(run, task);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    budgets_raise(&run->budgets, task, to);
+    budgets_raise(&run->engine.budgets, task, to);
     node_put_string(&a, data, "of", task < 0 ? "run" : "task");
     if (u->budget.usd >= 0)
         node_put_real(&a, data, "budget_usd", u->budget.usd);
@@ -182,10 +183,10 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
 
 bool budget_is_spent(const struct run *run, uint32_t task)
 {
-    return budgets_are_spent(&run->budgets, task);
+    return budgets_are_spent(&run->engine.budgets, task);
 }
 
 double budget_left(const struct run *run, uint32_t task)
 {
-    return budgets_left(&run->budgets, task);
+    return budgets_left(&run->engine.budgets, task);
 }

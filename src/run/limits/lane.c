@@ -73,14 +73,15 @@ void lane_assign_all(struct run *run)
         const struct task *t = &plan->tasks[i];
         struct task_run *tr = &run->tasks[i];
         enum agent_engine engine = run_engine(run, i);
-        tr->lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
-        tr->fallback_lane = find_fallback_lane(run, &by_key, t);
-        if (tr->fallback_lane == tr->lane)
-            tr->fallback_lane = -1;
+        tr->life->lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
+        tr->life->fallback_lane = find_fallback_lane(run, &by_key, t);
+        if (tr->life->fallback_lane == tr->life->lane)
+            tr->life->fallback_lane = -1;
     }
-    lanes_init(&run->lanes, &run->sched, run->lane_accounts.n);
+    lanes_init(&run->engine.lanes, &run->engine.sched, run->lane_accounts.n);
     for (uint32_t i = 0; i < plan->task_count; i++)
-        lanes_assign(&run->lanes, i, run->tasks[i].lane, run->tasks[i].fallback_lane);
+        lanes_assign(&run->engine.lanes, i, run->engine.tasks[i].lane,
+                     run->engine.tasks[i].fallback_lane);
 }
 
 void lane_free_all(struct run *run)
@@ -91,18 +92,17 @@ void lane_free_all(struct run *run)
         free(run->lane_accounts.v[i]);
     }
     vec_done(&run->lane_accounts);
-    lanes_done(&run->lanes);
 }
 
 int32_t lane_index(const struct run *run, uint32_t task)
 {
-    return run->lanes.used[task];
+    return run->engine.lanes.used[task];
 }
 
 /* The preflight asks before there are lanes. */
 bool lane_uses_fallback(const struct run *run, uint32_t task)
 {
-    return run->lanes.count && lane_index(run, task) != run->tasks[task].lane;
+    return run->engine.lanes.count && lane_index(run, task) != run->engine.tasks[task].lane;
 }
 
 static struct lane_account *find_account(const struct run *run, uint32_t task)
@@ -126,7 +126,7 @@ static void record_closed(const struct lane_account *account, int64_t reset, con
     struct node *data = make_event_data(account, &a);
     timestamp_format(&when, reset);
     node_put_string(&a, data, "reset", reset ? when.s : NULL);
-    node_put_int(&a, data, "delay_ms", run->lanes.list[account->lane].until - clock_wall());
+    node_put_int(&a, data, "delay_ms", run->engine.lanes.list[account->lane].until - clock_wall());
     node_put_string(&a, data, "reason", reason);
     record(run, EV_LIMIT_OPENED, -1, data);
     arena_done(&a);
@@ -143,7 +143,7 @@ static void on_timer(void *ctx);
 
 static void set_timer(struct lane_account *a)
 {
-    int64_t ms = lanes_wake_after(&a->run->lanes, a->lane, clock_wall(), retry_random());
+    int64_t ms = lanes_wake_after(&a->run->engine.lanes, a->lane, clock_wall(), retry_random());
     if (ms >= 0 && !a->timer)
         a->timer = loop_timer(a->run->loop, ms, on_timer, a);
     else if (ms >= 0)
@@ -153,40 +153,35 @@ static void set_timer(struct lane_account *a)
 static void on_timer(void *ctx)
 {
     struct lane_account *a = ctx;
-    lanes_wake(&a->run->lanes, a->lane, clock_wall());
+    lanes_wake(&a->run->engine.lanes, a->lane, clock_wall());
     set_timer(a);
     run_wake(a->run);
 }
 
-int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
+void lane_tell_closed(struct run *run, uint32_t task, int64_t reset, const char *reason)
 {
     struct lane_account *account = find_account(run, task);
+    set_timer(account);
+    record_closed(account, reset, reason);
+}
+
+void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
+{
     int64_t now = clock_wall();
-    if (lanes_meet_limit(&run->lanes, task, reset, now, retry_random())) {
-        set_timer(account);
-        record_closed(account, reset > now ? reset : 0, reason);
-    }
-    return run->lanes.list[account->lane].until - now;
+    if (lanes_meet_limit(&run->engine.lanes, task, reset, now, retry_random()))
+        lane_tell_closed(run, task, reset > now ? reset : 0, reason);
 }
 
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
 {
-    struct lane_account *account = find_account(run, task);
-    if (run->opts.no_wait || !lanes_recall(&run->lanes, task, until, clock_wall()))
-        return;
-    set_timer(account);
-    record_closed(account, until, reason);
-}
-
-void lane_enter(struct run *run, uint32_t task)
-{
-    lanes_enter(&run->lanes, task);
+    if (!run->opts.no_wait && lanes_recall(&run->engine.lanes, task, until, clock_wall()))
+        lane_tell_closed(run, task, until, reason);
 }
 
 void lane_prove(struct run *run, uint32_t task)
 {
     struct lane_account *account = find_account(run, task);
-    if (!lanes_prove(&run->lanes, task))
+    if (!lanes_prove(&run->engine.lanes, task))
         return;
     record_open(account);
     set_timer(account);
@@ -194,10 +189,5 @@ void lane_prove(struct run *run, uint32_t task)
 
 void lane_leave(struct run *run, uint32_t task)
 {
-    lanes_leave(&run->lanes, task);
-}
-
-bool lane_fall_back(struct run *run, uint32_t task)
-{
-    return lanes_fall_back(&run->lanes, task, run->tasks[task].fallback_lane);
+    lanes_leave(&run->engine.lanes, task);
 }

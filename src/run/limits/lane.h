@@ -9,7 +9,7 @@
 
 struct lane_account {
     struct run *run;
-    int32_t lane; /* in run->lanes, the scheduler and events */
+    int32_t lane; /* in run->engine.lanes, the scheduler and events */
     enum agent_engine engine;
     char *key; /* engine, account, model; used only to compare */
     struct watch *timer;
@@ -19,9 +19,12 @@ struct lane_account {
 void lane_assign_all(struct run *run);
 void lane_free_all(struct run *run);
 
-/* Closes the lane of a task that met a limit. reset: ms since 1970; a time in the past means
- * unknown. Returns ms until the lane is tried again. */
-int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason);
+/* The lane of the task is closed now: sets its timer and tells observers. reset: ms since 1970; 0:
+ * unknown. */
+void lane_tell_closed(struct run *run, uint32_t task, int64_t reset, const char *reason);
+
+/* Closes the lane of a task whose agent meets a limit now. */
+void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason);
 
 /* The number of a task's lane in events. */
 int32_t lane_index(const struct run *run, uint32_t task);
@@ -30,13 +33,9 @@ int32_t lane_index(const struct run *run, uint32_t task);
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason);
 
 /* See plan/engine/lanes.h. */
-void lane_enter(struct run *run, uint32_t task);
 void lane_prove(struct run *run, uint32_t task);
 void lane_leave(struct run *run, uint32_t task);
 
-/* Moves the task to its fallback lane for good. Returns false if that lane does not exist or is
- * closed. */
-bool lane_fall_back(struct run *run, uint32_t task);
 bool lane_uses_fallback(const struct run *run, uint32_t task);
 /* The engine of the task's fallback. */
 enum agent_engine lane_fallback_engine(const struct run *run, uint32_t task);

@@ -39,17 +39,12 @@ struct failure_outcome park_decide(struct attempt *attempt)
     struct run *run = attempt->run;
     uint32_t task = attempt->task;
     int64_t now = clock_wall();
-    struct retries retries = retries_of(run, task);
-    bool has_fallback = lane_fall_back(run, task);
-    struct limit_facts f = {.has_fallback = has_fallback,
-                            .reset = find_reset(attempt, now),
-                            .now = now,
-                            .session = find_session(attempt)};
-    struct failure_outcome o = failure_at_limit(&f, &retries);
-    const char *reason = task_run(attempt)->reason;
-    int64_t closed_ms = o.closes_lane ? lane_close(run, task, f.reset, reason) : 0;
-    o.delay_ms = o.kind == OUTCOME_PARK ? closed_ms : 0;
-    return o;
+    struct limit_facts f = {
+        .reset = find_reset(attempt, now), .now = now, .session = find_session(attempt)};
+    struct engine_limit limit = engine_meet_limit(&run->engine, task, &f, retry_random());
+    if (limit.closed)
+        lane_tell_closed(run, task, f.reset > now ? f.reset : 0, task_run(attempt)->reason);
+    return limit.outcome;
 }
 
 /* The task starts again when its lane opens. A session belongs to one engine and one account, so
@@ -63,12 +58,10 @@ void park_wait(struct attempt *attempt)
         free(tr->session);
         tr->session = mem_str(park_session(attempt));
         attempt->has_workspace = false; /* the next attempt adopts it */
-        lanes_keep(&run->lanes, task);
+        engine_keep_session(&run->engine, task, false);
     }
-    tr->parked = true;
     attempt_free(attempt);
-    sched_set_aside(&run->sched, task);
-    sched_ready(&run->sched, task);
+    engine_park(&run->engine, task);
 }
 
 static void save_workspace(struct run *run, uint32_t task)
@@ -88,7 +81,7 @@ void park_save_all(struct run *run)
 {
     for (uint32_t t = 0; run->base && t < run->pf->plan.task_count; t++) {
         const struct task_run *tr = &run->tasks[t];
-        if (tr->parked && tr->session && !tr->attempt)
+        if (tr->life->parked && tr->session && !tr->attempt)
             save_workspace(run, t);
     }
 }

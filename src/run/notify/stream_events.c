@@ -262,10 +262,10 @@ static void add_failures(const struct parallel *p, struct buf *out)
 {
     const struct run *run = p->run;
     for (uint32_t t = 0; t < run->pf->plan.task_count && out->len < MESSAGE_WIDTH; t++) {
-        const struct task_status *s = &run->tasks[t].status;
-        if (s->state == TASK_FAILED || s->state == TASK_SKIPPED)
+        const struct task_status s = run_task(run, t);
+        if (s.state == TASK_FAILED || s.state == TASK_SKIPPED)
             buf_addf(out, "%s%s %s%s%s", out->len ? "; " : "", run->pf->plan.tasks[t].id,
-                     task_state_name(s->state), s->reason ? ": " : "", s->reason ? s->reason : "");
+                     task_state_name(s.state), s.reason ? ": " : "", s.reason ? s.reason : "");
     }
 }
 

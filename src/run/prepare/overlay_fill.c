@@ -498,7 +498,7 @@ void overlay_fill_settle(struct run *run)
         const struct task_run *tr = &run->tasks[i];
         const char *path = tr->status.workspace;
         struct err err = {0};
-        if (!path || !has_ended(tr->status.state) || !layers_there(path))
+        if (!path || !has_ended(tr->life->state) || !layers_there(path))
             continue;
         struct workspace ws;
         workspace_adopt(&ws, &run->pf->repo, path, path, tr->branch, NULL);

@@ -331,7 +331,7 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     struct task_run *tr = &run->tasks[attempt->task];
     const struct task *t = task_of(attempt);
     autofree char *path = mem_printf("%s/%s/%s", run->work_dir, run->id, t->id);
-    const char *start = t->dep_count || tr->start_at_tip ? run->tip : run->base_commit;
+    const char *start = t->dep_count || tr->life->start_at_tip ? run->tip : run->base_commit;
     autobuf struct buf branch = BUF_INIT;
     buf_addstr(&branch, "refs/heads/");
     attempt_expand(attempt, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
@@ -342,7 +342,7 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     free(steal_ptr(tr->first_start));
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
-    tr->in_conflict = false;
+    tr->life->in_conflict = false;
     record_workspace(attempt);
     return root_folder_hide(run->work_dir, err) || fill_workspace(attempt, err) ? -1 : 0;
 }

@@ -1,12 +1,12 @@
 /*
  * struct resume: resumes a run whose engine is gone. First it decides for each task how to
- * continue, from the evidence (plan/engine/resume_step.h); that changes nothing, and commands can
+ * continue, from the evidence (plan/engine/rules/resume_step.h); that changes nothing, and commands can
  * show it. Then run_go() carries it out.
  */
 #ifndef RUN_RESUME_DECIDE_H
 #define RUN_RESUME_DECIDE_H
 
-#include "plan/engine/resume_step.h"
+#include "plan/engine/rules/resume_step.h"
 #include "project/plan_file.h"
 #include "run/resume/evidence.h"
 #include "run/run.h"

@@ -7,7 +7,7 @@
 
 #include "base/map.h"
 #include "git/git.h"
-#include "plan/engine/task_evidence.h"
+#include "plan/engine/rules/task_evidence.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "store/store.h"

@@ -118,15 +118,15 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     struct task_status *s = &tr->status;
     const struct store_task *row = &past->row;
     *s = (struct task_status){
-        .state = past->state,
         .attempts = row->attempts,
         .failure = parse_failure(row->failure),
         .started = row->started,
         .finished = row->finished,
         .exit_code = row->exit_code,
     };
-    budgets_set(&run->budgets, task, row->tokens_in, row->tokens_out, row->usd);
-    memcpy(tr->retries_used, past->events.retries_used, sizeof(tr->retries_used));
+    tr->life->state = past->state;
+    budgets_set(&run->engine.budgets, task, row->tokens_in, row->tokens_out, row->usd);
+    memcpy(tr->life->retries_used, past->events.retries_used, sizeof(tr->life->retries_used));
     resume_set(&tr->reason, &s->reason, row->reason);
     resume_set(&tr->commit, &s->commit, row->commit);
     resume_set(&tr->landed, &s->landed, row->landed);
@@ -135,22 +135,22 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->has_log_copies = row->attempts > 0;
-    tr->start_at_tip = past->events.has_landed || past->events.on_tip;
-    tr->in_conflict = past->events.in_conflict;
+    tr->life->start_at_tip = past->events.has_landed || past->events.on_tip;
+    tr->life->in_conflict = past->events.in_conflict;
     resume_set(&tr->landed_before, NULL, past->events.landed);
     resume_set(&tr->committed_before, NULL, past->events.committed);
-    tr->follows_landing =
+    tr->life->follows_landing =
         past->events.follows_landing && past->events.landed && !run->resume->tasks[task].changed;
-    tr->follow_up_failed = past->state == TASK_LANDED && row->failure;
+    tr->life->follow_up_failed = past->state == TASK_LANDED && row->failure;
 }
 
 void resume_forget(struct task_run *tr)
 {
     struct task_status *s = &tr->status;
-    s->state = TASK_WAITING;
+    tr->life->state = TASK_WAITING;
     s->finished = 0;
     s->exit_code = 0;
-    tr->follow_up_failed = false;
+    tr->life->follow_up_failed = false;
     resume_set(&tr->reason, &s->reason, NULL);
     resume_set(&tr->commit, &s->commit, NULL);
     resume_set(&tr->landed, &s->landed, NULL);
@@ -164,7 +164,7 @@ static void load_task(struct run *run, uint32_t task)
     if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
         load_status(run, task, rt->past);
     if (run->resume->one) /* others may have landed since its first attempt */
-        tr->start_at_tip = true;
+        tr->life->start_at_tip = true;
     if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
         load_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))

@@ -95,12 +95,12 @@ static bool save_leftovers(struct attempt *attempt, const struct continue_sessio
 
 static void add_retry_message(const struct task_run *tr, struct buf *out)
 {
-    const struct task_status *s = &tr->status;
-    if (s->state == TASK_FAILED && s->reason)
-        buf_addf(out, "Your last attempt at this failed: %s\n", s->reason);
-    else if (s->state == TASK_DONE)
+    enum task_state state = tr->life->state;
+    if (state == TASK_FAILED && tr->reason)
+        buf_addf(out, "Your last attempt at this failed: %s\n", tr->reason);
+    else if (state == TASK_DONE)
         buf_addstr(out, "Your last attempt at this changed nothing.\n");
-    if (s->state == TASK_FAILED && tr->feedback)
+    if (state == TASK_FAILED && tr->feedback)
         buf_addf(out, "%s\n", tr->feedback);
     buf_addstr(out, "Try again: finish the task that you were given.\n");
 }
@@ -160,8 +160,8 @@ void continue_session_record(struct run *run, uint32_t task, const char *say)
 {
     const struct task_run *tr = &run->tasks[task];
     const struct next_session next = {.session = tr->session,
-                                      .repair = tr->repair,
-                                      .remake_workspace = tr->remake_workspace,
+                                      .repair = tr->life->repair,
+                                      .remake_workspace = tr->life->start == START_RESTORED,
                                       .remake_from = tr->remake_from};
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -177,20 +177,19 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
     bool conflict = t->repair == REPAIR_CONFLICT;
     if (t->landed)
         follow_up_begin(tr);
-    if (tr->status.state == TASK_LANDED || tr->landed)
+    if (tr->life->state == TASK_LANDED || tr->landed)
         resume_set(&tr->commit, &tr->status.commit, NULL);
     resume_set(&tr->landed, &tr->status.landed, NULL);
     resume_set(&tr->reason, &tr->status.reason, NULL);
     if (t->start.len)
         resume_set(&tr->start, NULL, t->start.s);
-    tr->status.state = TASK_WAITING;
+    task_advance(run, task, LIFE_WAITS);
     tr->status.finished = 0;
     resume_set(&tr->session, NULL, t->session);
-    tr->repair = t->repair;
-    tr->in_conflict = tr->in_conflict || conflict;
-    tr->has_message = true;
-    tr->remake_workspace = t->remade;
+    tr->life->repair = t->repair;
+    tr->life->in_conflict = tr->life->in_conflict || conflict;
+    tr->life->has_message = true;
     resume_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
-    lanes_keep(&run->lanes, task);
+    engine_keep_session(&run->engine, task, t->remade);
     continue_session_record(run, task, t->say);
 }

@@ -9,8 +9,8 @@ void follow_up_begin(struct task_run *tr)
         resume_set(&tr->landed_before, NULL, tr->landed);
     if (tr->commit)
         resume_set(&tr->committed_before, NULL, tr->commit);
-    tr->follows_landing = tr->landed_before;
-    tr->follow_up_failed = false;
+    tr->life->follows_landing = tr->landed_before;
+    tr->life->follow_up_failed = false;
 }
 
 void follow_up_restore(struct run *run, uint32_t task)
@@ -23,30 +23,29 @@ void follow_up_restore(struct run *run, uint32_t task)
     node_put_string(&a, data, "commit", tr->landed);
     node_put_string(&a, data, "base", run->base);
     node_put_bool(&a, data, "unchanged", true);
-    tr->follows_landing = false;
-    tr->status.state = TASK_LANDED;
+    tr->life->follows_landing = false;
+    task_advance(run, task, LIFE_LANDED);
     record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
 }
 
 /* The row changes only together with both events: if we died between them, a resume would start
  * the landed task again. */
-enum task_state follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node *data)
+void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node *data)
 {
     struct task_run *tr = &run->tasks[task];
-    if (!tr->follows_landing) {
-        task_set_state(run, task, TASK_FAILED);
+    if (!tr->life->follows_landing) {
+        task_advance_and_record(run, task, LIFE_FAILED);
         record(run, EV_TASK_FAILED, task, data);
-        return TASK_FAILED;
+        return;
     }
     bool outer = store_in_group(run->store);
     if (!outer)
         record_together(run);
     node_put_string(a, data, "landed", tr->landed_before);
-    tr->follow_up_failed = true;
+    tr->life->follow_up_failed = true;
     record(run, EV_TASK_FAILED, task, data);
     follow_up_restore(run, task);
     if (!outer)
         record_end_of_group(run);
-    return TASK_LANDED;
 }

@@ -14,7 +14,7 @@ void follow_up_begin(struct task_run *tr);
 /* Makes the task landed again, as it was before, and records that. */
 void follow_up_restore(struct run *run, uint32_t task);
 
-/* Records a final failure. Returns the state of the task: landed if it was a follow-up. */
-enum task_state follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node *data);
+/* Records a final failure: the task has failed, or it is landed if this was further work. */
+void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node *data);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "git/state_paths.h"
-#include "plan/engine/request_rule.h"
+#include "plan/engine/rules/request_rule.h"
 #include "run/rework/continue_session.h"
 
 #include <string.h>

@@ -108,7 +108,7 @@ int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err)
     if (repair == REPAIR_MERGED)
         return set_up_merged(attempt, err);
     if (repair == REPAIR_CONFLICT) { /* repair_prepare() moves the branch after this is recorded */
-        tr->in_conflict = true;
+        tr->life->in_conflict = true;
         set_start(attempt, attempt->run->tip);
     } else if (tr->status.failure == FAILURE_SCOPE && attempt->branch_before.len) {
         return move_branch(attempt, attempt->branch_before.s, err);
@@ -124,7 +124,7 @@ void repair_wait(struct attempt *attempt)
     free(tr->session);
     tr->session = mem_str(park_session(attempt));
     attempt->has_workspace = false; /* the next attempt owns it */
-    lanes_keep(&run->lanes, task);
+    engine_keep_session(&run->engine, task, false);
     attempt_free(attempt);
     task_retry_later(run, task, 0);
 }
@@ -209,7 +209,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
     const struct task_run *tr = task_run(attempt);
     struct git_place at = run_place(attempt->run);
     autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
-    if (tr->has_message && tr->feedback)
+    if (tr->life->has_message && tr->feedback)
         buf_addf(&text, "%s\n\n", tr->feedback);
     buf_addstr(&text,
                "Your work is in conflict with what has landed meanwhile. Your folder now has "
@@ -231,7 +231,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
              "the files in your folder when you are done.\n%s",
              hunks.s);
     set_brief(attempt, &text);
-    task_run(attempt)->has_message = false;
+    task_run(attempt)->life->has_message = false;
     return 0;
 }
 
@@ -309,10 +309,10 @@ void repair_prepare(struct attempt *attempt)
 {
     struct task_run *tr = task_run(attempt);
     struct err err = {0};
-    attempt->repair = tr->repair;
-    tr->repair = REPAIR_NONE;
+    attempt->repair = tr->life->repair;
+    tr->life->repair = REPAIR_NONE;
     if (attempt->repair != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
-        tr->has_message = false;
+        tr->life->has_message = false;
     if (attempt->repair < REPAIR_MERGED) {
         attempt_run_agent(attempt);
         return;
@@ -346,7 +346,6 @@ static void on_made_again(struct attempt *attempt)
     autofree char *from = steal_ptr(tr->remake_from);
     struct err err = {0};
     attempt->after_prepare = NULL; /* from here on it is a normal attempt */
-    tr->remake_workspace = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else {
@@ -448,6 +447,6 @@ int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *e
         return -1;
     set_start(attempt, start.s);
     free(steal_ptr(tr->first_start));
-    tr->in_conflict = false;
+    tr->life->in_conflict = false;
     return 0;
 }

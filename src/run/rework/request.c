@@ -63,7 +63,7 @@ static int load_known(struct known *k, struct err *err)
     k->past = (struct evidence_task){.row = {.id = id_of(run, k->task),
                                              .attempts = tr->status.attempts,
                                              .workspace = k->workspace},
-                                     .state = tr->status.state};
+                                     .state = tr->life->state};
     if (!run->base || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
         return 0;
     k->past.branch_commit = k->branch.s;
@@ -72,7 +72,9 @@ static int load_known(struct known *k, struct err *err)
 
 static bool is_session_known(struct known *k)
 {
-    const struct attempt *attempt = k->run->tasks[k->task].attempt;
+    struct attempt *attempt = k->run->tasks[k->task].attempt;
+    if (attempt && attempt->tick) /* it may have told us its session just now */
+        (void)attempt_read_output(attempt);
     const char *session = attempt ? park_session(attempt) : NULL;
     if (!attempt)
         session = k->session = find_session(k->run, k->task);
@@ -88,7 +90,7 @@ static bool find_fact(struct known *k, enum fact fact)
     if (fact == FACT_HALF)
         return continue_session_is_half(k->run, &k->past);
     if (fact == FACT_QUEUED) /* it leaves the queue: only a request that ends it asks for this */
-        return landing_leave(&k->run->landing, k->task);
+        return landing_leave(&k->run->engine.landing, k->task);
     return fact == FACT_SESSION && is_session_known(k);
 }
 
@@ -96,9 +98,9 @@ static bool find_fact(struct known *k, enum fact fact)
  * the one to retry. */
 static bool find_missing_dependency(const struct run *run, uint32_t task, uint32_t *ret_need)
 {
-    bool lacks = sched_lacks(&run->sched, task, ret_need);
-    while (lacks && run->sched.state[*ret_need] == SCHED_SKIPPED &&
-           sched_lacks(&run->sched, *ret_need, ret_need))
+    bool lacks = sched_lacks(&run->engine.sched, task, ret_need);
+    while (lacks && run->engine.sched.state[*ret_need] == SCHED_SKIPPED &&
+           sched_lacks(&run->engine.sched, *ret_need, ret_need))
         ;
     return lacks;
 }
@@ -111,7 +113,7 @@ static void add_attempt_facts(const struct task_run *tr, struct facts *f)
     facts_set(f, FACT_STOPPED, attempt && attempt->stopped);
     facts_set(f, FACT_STOPPABLE, attempt && attempt->process.watch && !attempt->tearing_down);
     facts_set(f, FACT_STARTED, tr->status.attempts);
-    facts_set(f, FACT_LIMITED, tr->parked);
+    facts_set(f, FACT_LIMITED, tr->life->parked);
     facts_set(f, FACT_SESSION_WAITS, tr->session);
 }
 
@@ -123,9 +125,9 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
     facts_set(&f, FACT_FRESH, k->fresh);
     facts_set(&f, FACT_FOREIGN, run->opts.judge);
     facts_set(&f, FACT_NEED_MISSING, find_missing_dependency(run, task, ret_need));
-    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->budgets.run.exceeded);
+    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->engine.budgets.run.exceeded);
     facts_set(&f, FACT_TASK_BUDGET_SPENT, budget_is_spent(run, task));
-    facts_set(&f, FACT_DRAINING, run->draining);
+    facts_set(&f, FACT_DRAINING, run->engine.draining);
     facts_set(&f, FACT_RESUMABLE, run->base && agent_continues_ended(run_engine(run, task)));
     add_attempt_facts(&run->tasks[task], &f);
     return f;
@@ -136,7 +138,7 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
 static int decide(struct known *k, enum request_kind kind, enum request_answer *ret,
                   struct buf *text, struct err *err)
 {
-    enum task_state state = k->run->tasks[k->task].status.state;
+    enum task_state state = k->run->engine.tasks[k->task].state;
     uint32_t need = k->task;
     struct facts f = known_facts(k, &need);
     const struct decision_words words = {.id = id_of(k->run, k->task),
@@ -174,15 +176,6 @@ static void recall_feedback(struct run *run, uint32_t task)
     tr->feedback = some ? buf_steal(&text) : NULL;
 }
 
-/* Resets the retry counts. The next attempt starts at the run's tip. */
-static void reset_counts(struct run *run, uint32_t task)
-{
-    struct task_run *tr = &run->tasks[task];
-    memset(tr->retries_used, 0, sizeof(tr->retries_used));
-    tr->start_at_tip = true;
-    landing_unsettle(&run->landing, task);
-}
-
 static void add_unskipped(struct buf *text, size_t freed)
 {
     if (freed)
@@ -198,12 +191,12 @@ static int resume_session(struct run *run, uint32_t task, const struct known *k,
     recall_feedback(run, task);
     int rc = continue_session_find(run, task, &t, err);
     if (rc == 0) {
-        reset_counts(run, task);
+        engine_restart(&run->engine, task);
         record_together(run);
         continue_session_go(run, task, &t);
         add_unskipped(text, task_take_back(run, task));
         record_end_of_group(run);
-        sched_ready(&run->sched, task);
+        sched_ready(&run->engine.sched, task);
         run_wake(run);
     }
     continue_session_done(&t);
@@ -246,13 +239,13 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
 {
     struct task_run *tr = &run->tasks[task];
     bool left = resume_has_leftovers(run, &k->past);
-    reset_counts(run, task);
-    tr->start_at_tip = tr->status.attempts > 0;
-    tr->in_conflict = false;
+    engine_restart(&run->engine, task);
+    tr->life->start_at_tip = tr->status.attempts > 0;
+    tr->life->in_conflict = false;
     resume_forget(tr);
     if (!left)
         tr->status.workspace = tr->status.branch = NULL;
-    sched_set_lanes(&run->sched, task, tr->lane, tr->fallback_lane);
+    sched_set_lanes(&run->engine.sched, task, tr->life->lane, tr->life->fallback_lane);
     record_together(run);
     record_restart(run, task, left);
     add_unskipped(text, task_take_back(run, task));
@@ -260,7 +253,7 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
     if (left)
         discard_last_attempt(run, task, k);
     else
-        sched_ready(&run->sched, task);
+        sched_ready(&run->engine.sched, task);
     run_wake(run);
 }
 
@@ -305,7 +298,7 @@ static char *join_messages(const char *first, const char *words)
 static int say_next(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
-    bool other = tr->repair == REPAIR_CONFLICT && !tr->has_message;
+    bool other = tr->life->repair == REPAIR_CONFLICT && !tr->life->has_message;
     /* We record an attempt that resumes a session only when its agent starts. */
     int attempt = tr->status.attempts - (tr->attempt && tr->attempt->session);
     autofree char *all = join_messages(other ? NULL : tr->feedback, words);
@@ -313,7 +306,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
         return -1;
     free(tr->feedback);
     tr->feedback = steal_ptr(all);
-    tr->has_message = true;
+    tr->life->has_message = true;
     record_said(run, task, words);
     return 0;
 }
@@ -363,15 +356,15 @@ bool request_follow_up(struct attempt *attempt)
     struct err err = {0};
     if (!words)
         return false;
-    if (run->stopping || run->failed || run_is_draining(run)) {
+    if (engine_is_ending(&run->engine) || engine_is_draining(&run->engine)) {
         (void)err_set(&err, ERR_ENV, "its agent did not get the message: the run ends");
         record_error(run, attempt->task, &err);
         return false;
     }
     resume_set(&tr->session, NULL, park_session(attempt));
-    tr->repair = REPAIR_OWN;
-    tr->has_message = true;
-    tr->status.state = TASK_WAITING;
+    tr->life->repair = REPAIR_OWN;
+    tr->life->has_message = true;
+    task_advance(run, attempt->task, LIFE_WAITS);
     free(tr->feedback);
     tr->feedback = mem_str(words);
     continue_session_record(run, attempt->task, words);

@@ -2,14 +2,14 @@
  * A person retries a task of a running run, or sends a message to its agent. When these functions
  * return, the event is in the store and the message in a file.
  *
- * plan/engine/request_rule.h decides how. A task that failed, conflicted, was stopped, or was
+ * plan/engine/rules/request_rule.h decides how. A task that failed, conflicted, was stopped, or was
  * skipped by a person resumes its session (continue_session.h) or starts again. Tasks that were
  * skipped because of it wait again.
  */
 #ifndef RUN_REWORK_REQUEST_H
 #define RUN_REWORK_REQUEST_H
 
-#include "plan/engine/request_rule.h"
+#include "plan/engine/rules/request_rule.h"
 #include "run/run_private.h"
 
 /* Both append to `text` what they did. If the task's state does not allow it, they return -1 with

@@ -72,15 +72,16 @@ static int write_task(struct run *run, uint32_t task, struct err *err)
     const struct task *t = &run->pf->plan.tasks[task];
     const struct task_run *tr = &run->tasks[task];
     const struct task_status *s = &tr->status;
-    const struct budget_use *use = &run->budgets.tasks[task];
-    bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED ||
-               (s->state == TASK_LANDED && tr->follow_up_failed);
+    const struct budget_use *use = &run->engine.budgets.tasks[task];
+    enum task_state state = tr->life->state;
+    bool bad = state == TASK_FAILED || state == TASK_CONFLICTED ||
+               (state == TASK_LANDED && tr->life->follow_up_failed);
     struct store_task row = {
         .run = run->id,
         .id = t->id,
         .title = t->title,
         .engine = engine_words[run_engine(run, task)],
-        .state = task_state_name(s->state),
+        .state = task_state_name(state),
         .failure = bad ? failure_names[s->failure] : NULL,
         .reason = s->reason,
         .branch = s->branch,

@@ -8,12 +8,24 @@
 #include "run/rework/follow_up.h"
 #include "sys/clock.h"
 
-void task_set_state(struct run *run, uint32_t task, enum task_state state)
+void task_advance(struct run *run, uint32_t task, enum life_event event)
 {
-    run->tasks[task].status.state = state;
+    enum task_state state = run->engine.tasks[task].state;
+    struct err err = {0};
+    if (engine_advance(&run->engine, task, event))
+        return;
+    (void)err_set(&err, ERR_ENV, "task '%s' cannot go on from the state '%s' by event %d",
+                  run->pf->plan.tasks[task].id, task_state_name(state), (int)event);
+    run_fail(run, &err);
+}
+
+void task_advance_and_record(struct run *run, uint32_t task, enum life_event event)
+{
+    task_advance(run, task, event);
     record_task(run, task);
 }
 
+/* The engine has skipped it. */
 static void record_skipped(struct run *run, uint32_t task, char *reason)
 {
     struct task_run *tr = &run->tasks[task];
@@ -24,22 +36,18 @@ static void record_skipped(struct run *run, uint32_t task, char *reason)
     tr->status.reason = tr->reason;
     tr->status.finished = clock_wall();
     node_put_string(&a, data, "reason", tr->reason);
-    if (!tr->follows_landing)
-        task_set_state(run, task, TASK_SKIPPED);
+    if (!tr->life->follows_landing)
+        record_task(run, task);
     record(run, EV_TASK_SKIPPED, task, data);
-    if (tr->follows_landing)
+    if (tr->life->follows_landing)
         follow_up_restore(run, task);
     arena_done(&a);
 }
 
 void task_ended(struct run *run, uint32_t task)
 {
-    enum task_state state = run->tasks[task].status.state;
     struct sched_list skipped = {0};
-    if (state == TASK_LANDED || state == TASK_DONE)
-        sched_finish(&run->sched, task);
-    else
-        sched_fail(&run->sched, task, &skipped);
+    engine_end(&run->engine, task, &skipped);
     for (size_t i = 0; i < skipped.tasks.n; i++)
         record_skipped(run, skipped.tasks.v[i],
                        mem_printf("needs '%s'", run->pf->plan.tasks[task].id));
@@ -54,15 +62,13 @@ static void record_unskipped(struct run *run, uint32_t task)
     tr->reason = NULL;
     tr->status.reason = NULL;
     tr->status.finished = 0;
-    tr->status.state = TASK_WAITING;
-    landing_unsettle(&run->landing, task);
     record_step(run, EV_TASK_UNSKIPPED, task, NULL);
 }
 
 size_t task_take_back(struct run *run, uint32_t task)
 {
     struct sched_list freed = {0};
-    sched_take_back(&run->sched, task, &freed);
+    engine_take_back(&run->engine, task, &freed);
     for (size_t i = 0; i < freed.tasks.n; i++)
         record_unskipped(run, freed.tasks.v[i]);
     size_t n = freed.tasks.n;
@@ -75,16 +81,16 @@ void task_skip(struct run *run, uint32_t task, const char *reason)
     struct task_run *tr = &run->tasks[task];
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
-    tr->parked = false;
+    engine_skip(&run->engine, task);
     record_skipped(run, task, mem_str(reason));
     task_ended(run, task);
 }
 
-void task_end(struct run *run, uint32_t task, enum task_state state)
+void task_end(struct run *run, uint32_t task)
 {
     run->tasks[task].status.finished = clock_wall();
     run->tasks[task].status.action = NULL;
-    task_set_state(run, task, state);
+    record_task(run, task);
     task_ended(run, task);
 }
 
@@ -95,8 +101,8 @@ static void on_retry_timer(void *ctx)
     uint32_t task = (uint32_t)(tr - run->tasks);
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
-    task_set_state(run, task, TASK_READY);
-    sched_ready(&run->sched, task);
+    engine_retry_due(&run->engine, task);
+    record_task(run, task);
     run_wake(run);
 }
 
@@ -104,7 +110,7 @@ void task_retry_later(struct run *run, uint32_t task, int64_t delay)
 {
     struct task_run *tr = &run->tasks[task];
     tr->run = run;
-    sched_set_aside(&run->sched, task);
-    task_set_state(run, task, TASK_WAITING);
+    engine_wait(&run->engine, task);
+    record_task(run, task);
     tr->retry_timer = loop_timer(run->loop, delay, on_retry_timer, tr);
 }

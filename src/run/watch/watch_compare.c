@@ -139,7 +139,7 @@ void shared_look_at_conflicts(struct repo_watch_look *l)
         const struct task_run *tr = &l->run->tasks[c.task];
         autobuf struct buf now = BUF_INIT;
         struct err none = {0};
-        if (tr->status.state != TASK_CONFLICTED) { /* the agent works on it again */
+        if (tr->life->state != TASK_CONFLICTED) { /* the agent works on it again */
             (void)vault_drop(&at, tr->branch, &none);
             free(c.commit);
             continue;
@@ -233,7 +233,7 @@ static bool is_known_to_run(const struct run *run, const char *commit)
 {
     const char *target = run->publisher.target;
     return strcmp(commit, run->published) == 0 ||
-           (publication_is_busy(&run->publication) && target && strcmp(commit, target) == 0);
+           (publication_is_busy(&run->engine.publication) && target && strcmp(commit, target) == 0);
 }
 
 void repo_watch_followed(struct run *run, const char *from, const char *to)

@@ -1,6 +1,6 @@
 /* What a person's request means for a task, in each state. */
 #include "base/mem.h"
-#include "plan/engine/request_rule.h"
+#include "plan/engine/rules/request_rule.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Where a task of a run that ended or died continues. */
 #include "base/mem.h"
-#include "plan/engine/resume_step.h"
+#include "plan/engine/rules/resume_step.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "doc/doc.h"
-#include "plan/engine/task_evidence.h"
+#include "plan/engine/rules/task_evidence.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * knows. If a row depends on another one, the decision asks for it: the caller finds the answer,
  * and decides again. So we look at files and git only for the tasks that need it.
  */
-#ifndef PLAN_ENGINE_DECISION_H
-#define PLAN_ENGINE_DECISION_H
+#ifndef PLAN_ENGINE_RULES_DECISION_H
+#define PLAN_ENGINE_RULES_DECISION_H
 
 #include "base/buf.h"
 #include "plan/engine/task_state.h"

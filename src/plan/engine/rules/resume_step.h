@@ -5,10 +5,10 @@
  * We never run or land a landed task again, unless the edited plan asks for something else under
  * its name: then it runs once more, on top.
  */
-#ifndef PLAN_ENGINE_RESUME_STEP_H
-#define PLAN_ENGINE_RESUME_STEP_H
+#ifndef PLAN_ENGINE_RULES_RESUME_STEP_H
+#define PLAN_ENGINE_RULES_RESUME_STEP_H
 
-#include "plan/engine/decision.h"
+#include "plan/engine/rules/decision.h"
 
 enum resume_step {
     RESUME_NOT_WANTED, /* not part of this run */

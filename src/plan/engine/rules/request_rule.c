@@ -1,4 +1,4 @@
-#include "plan/engine/request_rule.h"
+#include "plan/engine/rules/request_rule.h"
 
 #define F          FACT
 #define IN         STATE_BIT

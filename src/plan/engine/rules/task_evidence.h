@@ -2,8 +2,8 @@
  * struct task_evidence: what the events of a task tell a resume, beyond the task's row in the
  * store. A fold over the events of all its attempts, oldest first.
  */
-#ifndef PLAN_ENGINE_TASK_EVIDENCE_H
-#define PLAN_ENGINE_TASK_EVIDENCE_H
+#ifndef PLAN_ENGINE_RULES_TASK_EVIDENCE_H
+#define PLAN_ENGINE_RULES_TASK_EVIDENCE_H
 
 #include "plan/engine/attempt/repair.h"
 #include "plan/failure.h"

@@ -5,10 +5,10 @@
  * We cannot interrupt a working agent: when it is done, before we commit its work, another attempt
  * resumes its session with the message. So verification follows that attempt.
  */
-#ifndef PLAN_ENGINE_REQUEST_RULE_H
-#define PLAN_ENGINE_REQUEST_RULE_H
+#ifndef PLAN_ENGINE_RULES_REQUEST_RULE_H
+#define PLAN_ENGINE_RULES_REQUEST_RULE_H
 
-#include "plan/engine/decision.h"
+#include "plan/engine/rules/decision.h"
 
 enum request_kind {
     REQUEST_STOP,

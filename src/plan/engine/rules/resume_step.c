@@ -1,4 +1,4 @@
-#include "plan/engine/resume_step.h"
+#include "plan/engine/rules/resume_step.h"
 
 #include <stddef.h>
 

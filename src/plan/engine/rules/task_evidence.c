@@ -1,4 +1,4 @@
-#include "plan/engine/task_evidence.h"
+#include "plan/engine/rules/task_evidence.h"
 
 #include "base/node/node_build.h"
 

@@ -1,4 +1,4 @@
-#include "plan/engine/decision.h"
+#include "plan/engine/rules/decision.h"
 
 #include "base/mem.h"
 
