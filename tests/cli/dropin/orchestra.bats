@@ -170,6 +170,12 @@ END
     assert_status 0
     assert_output ''
     [[ -e r.json && -e $BATS_TEST_TMPDIR/logs/a-stdout.log ]] || fail "options were not taken"
+    run_apart env POSIXLY_CORRECT=1 parallel-orchestra run plan.md --dry-run -- 3>&-
+    assert_status 0
+    run_apart env POSIXLY_CORRECT=1 parallel-orchestra run --dry-run -- plan.md
+    assert_status 0
+    run_apart parallel-orchestra run plan.md --help --no-such-option
+    assert_status 0
 }
 
 @test "test_cli: all tasks succeed, exit 0" {

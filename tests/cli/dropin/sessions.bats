@@ -101,6 +101,12 @@ usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
         assert_contains "usage: parallel-sessions $command [-h]"
     done
     assert_contains 'parallel-sessions(1)'
+    POSIXLY_CORRECT=1 sessions fanout plan.toml -h
+    assert_status 0
+    assert_contains 'usage: parallel-sessions fanout [-h]'
+    make_repo
+    sessions fanout -- -h
+    assert_fails "plan file not found: $PWD/-h"
 }
 
 # --- rules of the plan ------------------------------------------------------------------------
