@@ -75,7 +75,7 @@ const char *orchestra_name(const struct orchestra *o);              /* of the ma
 /* The last twenty non-blank lines of the agent's output. */
 void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out);
 
-/* One line per task; quiet: omits successful tasks. */
+/* One line per task; quiet: omits tasks that succeeded in this run. */
 void orchestra_summary(const struct orchestra *o, bool quiet, struct buf *out);
 void orchestra_dry_run(const struct orchestra *o, size_t workers, struct buf *out);
 

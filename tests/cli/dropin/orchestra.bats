@@ -371,12 +371,14 @@ END
     task a 'true' 'read_only: true' 'max_retries: "3"' 'concurrency_group: db'
     task b 'true' 'read_only: true' 'max_retries: true'
     task c 'true' 'read_only: true' 'max_retries: 1.9'
+    task e 'true' 'read_only: true' 'max_retries: -0.5'
     task d 'true' 'read_only: true'
     orchestra --dry-run --max-workers 1
     assert_status 0
     assert_contains 'retries=3'
     assert_contains 'retries=1'
     assert_line '  [stage 1]  d  agent=dev  timeout=900s  read_only' # 0 of them
+    assert_line '  [stage 1]  e  agent=dev  timeout=900s  read_only'
     [[ $stderr != *warning* ]] || fail
 }
 
@@ -983,7 +985,7 @@ END
     assert_in main d d
 }
 
-@test "test_resume_deps: all done is all well; --quiet hides the resumed as well" {
+@test "test_resume_deps: all done is all well; --quiet hides none of the resumed" {
     make_place
     manifest
     task a 'exit 1'
@@ -996,7 +998,8 @@ END
     [[ ! -e $(state_file) ]] || fail "the state is left"
     write_state a b
     orchestra --resume --quiet
-    assert_output ''
+    assert_output '[skip] a (dev) resumed
+[skip] b (dev) resumed'
 }
 
 @test "test_resume_deps: one that is listed without its dependency is done again, behind it" {
@@ -1230,6 +1233,10 @@ END
     orchestra
     assert_status 0
     assert_task a '\[ok] a (dev) duration=* returncode=0 status=PASSED cycles=3 report=rep.md reason=all fine'
+    manifest
+    task a 'echo "{\"cycles\":\"3\",\"report\":\"a/b/rep.md\",\"reason\":\"all fine\"}"'
+    orchestra
+    [[ $(line_of a) == *'returncode=0 reason=all fine' ]] || fail 'that tool shows the others only with a status'
 }
 
 @test "a result that says FAILED is a failure, though the exit code is 0" {
