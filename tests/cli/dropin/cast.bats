@@ -170,6 +170,35 @@ cast parallel — dry run
     assert_line '  Stream B (worktree-b): batches 2'
 }
 
+@test "cast-parallel: a block at the start of a line is the plan, whatever surrounds it" {
+    local block=$'```json dispatch\n{"plan_id": "p", "batches": [{"id": 1}, {"id": 2}]}\n```'
+    local indented=$'- an example:\n\n  ```json dispatch\n  {"batches": []}\n  ```\n'
+    for text in $'````markdown\n# Words\n'"$block"$'\n````' "$indented$block" $'---\ntasks: []\n---\n'"$block" \
+        $'````markdown\n'"$block"$'\n````\n'"$indented"; do
+        echo "$text" >plan.md
+        cast --dry-run plan.md
+        assert_status 0
+        assert_line '  Stream B (worktree-b): batches 2'
+    done
+    # There are two: by the rules of Markdown, the first one is only an example.
+    printf '%s\n' '````' "${block/'"id": 2'/'"id": 3'}" '````' "$block" >plan.md
+    cast --dry-run plan.md
+    assert_status 0
+    assert_line '  Stream B (worktree-b): batches 2'
+    printf '%s\n' '````' "$block" >plan.md
+    sed -i 's/}$/,/' plan.md
+    cast --dry-run plan.md
+    assert_error 1 'Failed to parse dispatch JSON.'
+    begin
+    printf '%s\n' '# Words' "$indented$block" >plan.md
+    agents 'echo a >one' 'echo b >two'
+    cast plan.md
+    assert_status 0
+    assert_in main one a
+    assert_in main two b
+    grep -qF "the file $PWD/plan.md" "$BATS_TEST_TMPDIR/prompts" || fail "$(<"$BATS_TEST_TMPDIR/prompts")"
+}
+
 @test "cast-parallel: a leading ~ is the home folder" {
     plan 1 2
     mkdir -p "$HOME/plans"
