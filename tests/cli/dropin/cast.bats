@@ -25,6 +25,15 @@ start_cast() { # [ARG...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
+# A cast-db-log.py beside the program, which notes what it is told.
+make_logger() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/cast-db-log.py" <<END
+import sys
+open('$BATS_TEST_TMPDIR/told', 'a').write(' '.join(sys.argv[1:4]) + '\n')
+END
+}
+
 # A plan of batches with these ids, in plan.md, which git does not look at.
 plan() { # ID...
     local id list=
@@ -274,14 +283,36 @@ cast parallel — dry run
     assert_clean
 }
 
+@test "cast-parallel: what the checkout cannot follow is not said to be merged, and is said before" {
+    begin
+    agents "$(until_exists b-in); echo a >file" 'echo b >two'
+    echo mine >>file
+    start_cast plan.md
+    wait_for grep -q 'Merged Stream B' "$events"
+    touch "$BATS_TEST_TMPDIR/b-in"
+    end_plan
+    assert_status 1
+    assert_line '[cast-parallel] Merged Stream B into main.'
+    [[ $(grep 'Merged Stream A' <<<"$output") == '[cast-parallel] Merged Stream A into refs/anabranch/runs/'*', not yet into main.' ]] ||
+        fail 'Stream A'
+    [[ $(git show main:file) != a ]] || fail 'it is in main'
+    [[ ${stderr%%$'\n'*} == '[cast-parallel] WARN: main is checked out here with uncommitted changes: file. '* ]] || fail 'no warning'
+    [[ $stderr == *"$(error 'The checkout of main could not follow. ')"* ]] || fail 'no advice'
+}
+
+@test "cast-parallel: what an agent changes outside its worktree is told, and what is saved" {
+    begin
+    agents 'git config alias.x y; echo a >one' 'echo half >two; exit 2'
+    cast plan.md
+    assert_status 1
+    [[ $stderr == *'[cast-parallel] WARN: '*'outside its workspace: '*config* ]] || fail 'no change'
+    [[ $stderr == *'[cast-parallel] WARN: Stream B: work saved as refs/anabranch/salvage/'*/b/1* ]] || fail 'no salvage'
+}
+
 @test "cast-parallel: cast-db-log.py beside it is told what happens" {
     begin
     agents 'echo a >one' 'echo b >two'
-    mkdir -p "$BATS_TEST_TMPDIR/bin"
-    cat >"$BATS_TEST_TMPDIR/bin/cast-db-log.py" <<END
-import sys
-open('$BATS_TEST_TMPDIR/told', 'a').write(' '.join(sys.argv[1:4]) + '\n')
-END
+    make_logger
     cast plan.md
     assert_status 0
     run cat "$BATS_TEST_TMPDIR/told"
@@ -366,6 +397,7 @@ END
 
 conflict() {
     begin
+    make_logger
     agents "$(until_exists b-in); echo a >file" 'echo b >file'
     start_cast plan.md
     wait_for grep -q 'Merged Stream B' "$events"
@@ -373,6 +405,7 @@ conflict() {
     end_plan
     assert_status 1
     [[ $stderr == *"$(error "Merge conflict: cast-parallel-a-$engine into main")"* ]] || fail
+    grep -q -e '^--event parallel_merge_conflict --message' "$BATS_TEST_TMPDIR/told" || fail "$(<"$BATS_TEST_TMPDIR/told")"
     [[ $stderr == *"$(error 'Conflicting files: file')"* ]] || fail
     [[ $stderr == *"$(error 'Merge failed. Worktrees preserved for manual resolution:')"* ]] || fail
 }
@@ -584,6 +617,7 @@ killed_cast() {
     end_plan
     assert_status 1
     assert_in main one a
+    [[ $stderr != *'work is saved'* ]] || fail 'there was none'
 }
 
 @test "CP-13 as cast-parallel: what a kill -9 leaves is gone on with" {
