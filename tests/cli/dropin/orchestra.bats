@@ -1033,6 +1033,54 @@ END
     assert_in main file b
 }
 
+@test "PO-4: a merge that fails or is ended is no success, and its work is kept" {
+    make_place
+    echo 'file merge=broken' >.gitattributes
+    git add .gitattributes
+    git commit -q -m attributes
+    git branch start
+    local driver branch
+    for driver in 'exit 130' 'kill -KILL $$'; do
+        git reset -q --hard start
+        git config merge.broken.driver "$driver"
+        manifest
+        task a 'sed -i 1s/.*/a/ file' 'max_retries: 0'
+        task b "until [ \"\$(git show main:file | head -n 1)\" = a ]; do sleep 0.02; done; sed -i 9s/.*/b/ file" 'max_retries: 0'
+        orchestra
+        assert_status 3
+        assert_task b '\[fail] b * category=conflict *'
+        [[ $stderr =~ task\ \'b\'\ \(branch\ (parallel-orchestra/b-[0-9a-f]{8})\) ]] || fail 'no branch'
+        branch=${BASH_REMATCH[1]}
+        [[ $(git show "$branch:file" | tail -n 1) == b ]] || fail 'the work is lost'
+        run jq -c .completed_tasks "$(state_file)"
+        assert_output '["a"]'
+    done
+}
+
+@test "PO-19: the state is whole at any moment, and has every task in the end" {
+    make_place
+    manifest
+    local i
+    for i in {1..24}; do task "t$i" "echo $i >f$i"; done
+    task bad 'exit 1' 'max_retries: 0'
+    echo --- >>plan.md
+    parallel-orchestra run plan.md --max-workers 8 >/dev/null 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$(state_file)"
+    local before=0 now reads=0
+    while kill -0 "$(<"$BATS_TEST_TMPDIR/engine.pid")" 2>/dev/null; do
+        now=$(jq '.completed_tasks | length' "$(state_file)")
+        ((now >= before)) || fail "$before tasks became $now"
+        before=$now
+        reads=$((reads + 1))
+    done
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || status=$?
+    ((reads > 1)) || fail "read only $reads times"
+    [[ $(jq '.completed_tasks | length' "$(state_file)") -eq 24 ]] || fail "$(<"$(state_file)")"
+    [[ $(<"$BATS_TEST_TMPDIR/stderr") != *'cannot save'* ]] || fail "$(<"$BATS_TEST_TMPDIR/stderr")"
+    [[ $(compgen -G '.po-run-state*') == "$(state_file)" ]] || fail "$(compgen -G '.po-run-state*')"
+}
+
 @test "PO-2: what landed off the branch, because the checkout could not follow, is not done" {
     make_place
     manifest
