@@ -257,6 +257,7 @@ static void check_ref(struct repo_watch_look *l, const struct git_change *c)
     } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->repo_watch->ours, c->name, strlen(c->name)) &&
+               !other_runs_have_ref(&l->others, run, c->name) &&
                (run->repo_watch->state.tables || strcmp(c->name, "refs/stash") != 0)) {
         report_ref(l, c); /* otherwise the reflog of the stash says more */
     }
@@ -379,4 +380,5 @@ void repo_watch_look_done(struct repo_watch_look *l)
         repo_watch_tell(l->run, suspects, &remotes);
     if (l->more)
         repo_watch_tell(l->run, suspects, &rest);
+    other_runs_done(&l->others);
 }

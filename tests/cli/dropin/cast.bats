@@ -392,6 +392,7 @@ cast parallel — dry run
     assert_status 0
     assert_in main oneone A
     [[ $(git ls-tree --name-only main | grep -c '^one-') -eq 1 ]] || fail
+    [[ $stderr != *'outside its workspace'* ]] || fail
     [[ ! -e $HOME/.claude/worktrees ]] || fail 'something shared was made'
 }
 

@@ -1183,6 +1183,38 @@ END
     [[ $stderr != *killed* ]] || fail 'told again'
 }
 
+@test "PO-13: runs at the same time do not take each other's branches for changes of agents" {
+    make_place
+    echo '*.md' >>.git/info/exclude
+    local n
+    for n in 1 2 3; do
+        manifest
+        task "t$n" "touch '$BATS_TEST_TMPDIR/started$n'; until [ -e '$BATS_TEST_TMPDIR/go$n' ]; do sleep 0.02; done; echo $n >f$n"
+        echo --- >>plan.md
+        mv plan.md "plan$n.md"
+    done
+    start_run() { # NUMBER
+        parallel-orchestra run "./plan$1.md" --no-log >/dev/null 2>"$BATS_TEST_TMPDIR/errors$1" 3>&- &
+        echo $! >"$BATS_TEST_TMPDIR/engine$1.pid"
+        wait_for test -e "$BATS_TEST_TMPDIR/started$1"
+    }
+    end_run() { # NUMBER
+        touch "$BATS_TEST_TMPDIR/go$1"
+        wait "$(<"$BATS_TEST_TMPDIR/engine$1.pid")" || fail "run $1 failed: $(<"$BATS_TEST_TMPDIR/errors$1")"
+    }
+    start_run 1
+    start_run 2
+    start_run 3
+    end_run 1 # its branch goes, that of the third has come
+    end_run 2
+    [[ $(<"$BATS_TEST_TMPDIR/errors2") != *'outside its workspace'* ]] || fail "$(<"$BATS_TEST_TMPDIR/errors2")"
+    # Others' branches are still noticed, whatever their names.
+    git branch parallel-orchestra/t1-00000000
+    end_run 3
+    [[ $(<"$BATS_TEST_TMPDIR/errors3") == *'refs/heads/parallel-orchestra/t1-00000000 was made'* ]] || fail "$(<"$BATS_TEST_TMPDIR/errors3")"
+    assert_in main f3 3
+}
+
 # --- test_review_fixes
 
 @test "test_review_fixes: flags for reading and writing; the prompt is not among them (PO-40, PO-42)" {
