@@ -173,10 +173,8 @@ static void warn_of_leftovers(void *ctx, const struct left_remains *left)
     warn("run %s of '%s' was killed and left behind:", left->run, left->plan);
     for (size_t i = 0; i < left->things->n; i++)
         (void)fprintf(stderr, "  %s\n", left->things->v[i]);
-    (void)fprintf(stderr,
-                  "  to resume it: parallel-orchestra run --resume %s\n"
-                  "  to save and remove the leftovers: anabranch clean --run %s\n",
-                  left->plan, left->run);
+    (void)fprintf(stderr, "  to save and remove the leftovers: anabranch clean --run %s\n",
+                  left->run);
 }
 
 /* Resumes a killed run, so that it leaves nothing behind and its tasks do not start twice. False

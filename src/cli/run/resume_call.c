@@ -347,8 +347,9 @@ static int resume_locked(const struct lookup *look, const char *id, const struct
     if (!loaded || run_folder_check(look->store, id, dir, &err))
         return cli_fail(EXIT_USAGE, "cannot resume run %s: %s", id, err.msg);
     if (saved.dropin)
-        return cli_fail(EXIT_USAGE, "run %s was started as %s: resume it with %s --resume", id,
-                        saved.dropin, saved.dropin);
+        return cli_fail(EXIT_USAGE, "run %s was started as %s: resume it with %s run --resume %s",
+                        id, saved.dropin, saved.dropin,
+                        saved.plan_file ? saved.plan_file : saved.plan);
     if (saved.options.derived && call->plan)
         return cli_fail(
             EXIT_USAGE,

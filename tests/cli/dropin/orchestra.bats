@@ -1118,6 +1118,9 @@ END
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --dry-run
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail 'there was nothing to go on with'
+    run_apart "$ANABRANCH" resume "$(git for-each-ref --format='%(refname:lstrip=3)' refs/anabranch/runs)"
+    assert_status 2
+    assert_error "was started as parallel-orchestra: resume it with parallel-orchestra run --resume $PWD/plan.md"
     orchestra --resume --report report.json
     assert_status 0
     assert_task a '\[skip] a (dev) resumed'
@@ -1170,6 +1173,7 @@ END
     orchestra
     assert_status 0
     assert_error "of 'plan.md' was killed and left behind:"
+    [[ $stderr != *resume* ]] || fail 'only the new run can be resumed'
     assert_error "  worktree $left"
     assert_error '  branch parallel-orchestra/a-'
     local command
