@@ -1118,6 +1118,10 @@ END
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --dry-run
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail 'there was nothing to go on with'
+    run "$ANABRANCH" resume
+    assert_status 0
+    assert_contains "is resumed with parallel-orchestra run --resume $PWD/plan.md"
+    refute_contains 'every run has finished'
     run_apart "$ANABRANCH" resume "$(git for-each-ref --format='%(refname:lstrip=3)' refs/anabranch/runs)"
     assert_status 2
     assert_error "was started as parallel-orchestra: resume it with parallel-orchestra run --resume $PWD/plan.md"
