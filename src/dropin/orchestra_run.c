@@ -18,8 +18,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 10000 }; /* for the remaining processes of a killed run */
@@ -382,9 +384,18 @@ static int prepare_and_run(struct session *s)
     return check_claude(pf, claude) ? EXIT_ENV : execute_run(s, &ro);
 }
 
+/* The target of a symlink: that tool looked for everything beside the file itself. NULL: no link.
+ */
+static char *follow_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+}
+
 int orchestra_run(const struct orchestra_options *opts)
 {
     struct orchestra_options o = *opts;
+    autofree char *target = follow_link(o.manifest);
     struct session s = {.opts = &o, .left = {.lock = -1}};
     struct err err = {0};
     autoplan struct plan_file pf;
@@ -392,6 +403,8 @@ int orchestra_run(const struct orchestra_options *opts)
     int code = EXIT_OK;
     if (strcmp(o.manifest, "-") == 0) /* that tool reads a file of this name */
         o.manifest = "./-";
+    else if (target)
+        o.manifest = target;
     if (open_manifest(&pf, o.manifest))
         return EXIT_USAGE;
     orchestra_init(&s.o, &pf, o.manifest);

@@ -884,6 +884,24 @@ END
     [[ ! -e sub/.po-run-state-my.plan.json ]] || fail "the state is left"
 }
 
+@test "test_run_state: a manifest behind a symlink is where the file is, for cwd and the state too" {
+    make_place
+    mkdir plans
+    manifest
+    task r 'pwd; exit 1' 'read_only: true' 'max_retries: 0'
+    echo --- >>plan.md
+    mv plan.md plans/real.md
+    ln -s plans/real.md link.md
+    run_apart parallel-orchestra run link.md --log-dir logs 3>&-
+    assert_status 1
+    [[ $(<logs/r-stdout.log) == "$PWD/plans" ]] || fail "$(<logs/r-stdout.log)"
+    [[ -e plans/.po-run-state-real.json ]] || fail "$(ls -A . plans)"
+    ln -s none dangling.md
+    run_apart parallel-orchestra run dangling.md 3>&-
+    assert_status 2
+    assert_error "ManifestError: "
+}
+
 @test "test_run_state: without a file --resume warns and runs all" {
     make_place
     manifest
