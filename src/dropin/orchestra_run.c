@@ -291,6 +291,8 @@ static int finish(struct session *s)
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
     s->o.finished = clock_wall();
+    if (orchestra_load_idle(&s->o, &err))
+        warn("%s", err.msg);
     orchestra_summary(&s->o, s->opts->quiet, &out);
     (void)cli_print(out.s, out.len);
     print_tails(s);

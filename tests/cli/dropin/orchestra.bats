@@ -1158,6 +1158,22 @@ END
     [[ $(wc -l <<<"$output") -eq 1 ]] || fail 'more than one run'
 }
 
+@test "PO-32: the duration of a resumed task leaves out the time in between" {
+    make_place
+    manifest
+    task a "touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; echo a >a"
+    local began=$EPOCHREALTIME ms
+    kill_when test -e "$BATS_TEST_TMPDIR/a"
+    sleep 3 # this is the time in between
+    touch "$BATS_TEST_TMPDIR/go"
+    orchestra --resume --report report.json
+    assert_status 0
+    ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+    [[ $(line_of a) =~ duration=([0-9]+)\.([0-9]{2}) ]] || fail 'no duration'
+    ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}0 <= ms - 3000)) || fail "of $ms ms"
+    [[ $(jq "(.tasks[0].duration_sec * 1000) <= ($ms - 2900)" report.json) == true ]] || fail "$(<report.json)"
+}
+
 # bats test_tags=slow
 @test "PO-32: killed at any write of the journal, --resume finishes the run and leaves nothing" {
     local k killed=137
