@@ -233,7 +233,8 @@ static bool is_known_to_run(const struct run *run, const char *commit)
 {
     const char *target = run->publisher.target;
     return strcmp(commit, run->published) == 0 ||
-           (publication_is_busy(&run->engine.publication) && target && strcmp(commit, target) == 0);
+           (publication_is_busy(&run->publisher.publication) && target &&
+            strcmp(commit, target) == 0);
 }
 
 void repo_watch_followed(struct run *run, const char *from, const char *to)

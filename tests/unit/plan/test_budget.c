@@ -1,5 +1,5 @@
 /* What agents used of the budgets of their tasks and of the run, and what follows from that. */
-#include "plan/engine/budget.h"
+#include "plan/engine/limits/budget.h"
 
 #include "base/mem.h"
 

@@ -1,5 +1,5 @@
 /* Lanes over whole histories: what closes and opens them, and which task starts when. */
-#include "plan/engine/lanes.h"
+#include "plan/engine/limits/lanes.h"
 
 #include "base/mem.h"
 #include "plan/engine/attempt/retry.h"
@@ -247,6 +247,9 @@ static const struct {
      "start = -1; prove 1 = 1"},
     {"... or it waits for something else", -1,
      "start = 0; limit 0 0 1000 = 2000; end 0; wake 0 2000 = -1; hold 1; start = 2; start = -1"},
+    {"a task that only lands does not go first, and shows nothing", -1,
+     "start = 0; limit 0 0 1000 = 2000; end 0; lanes 1 -1 -1; wake 0 2000 = -1; start = 1;"
+     "prove 1 = 0; tried; start = 2; start = -1; end 1; prove 2 = 1"},
     {"an attempt from before the limit ends while the probe runs", -1,
      "start = 0; start = 1; limit 0 0 1000 = 2000; park 0; wake 0 2000 = -1; start = 0; end 1;"
      "tried; start = -1; prove 0 = 1"},
