@@ -12,6 +12,7 @@ replacing() { # KIND TARGET [LINE OF YAML...]
     case $1 in
     fifo) make='mkfifo "$target"' ;;
     zero) make='ln -s /dev/zero "$target"' ;;
+    device) make='mknod "$target" c 1 5' ;; # that of /dev/zero
     huge) make='truncate -s 8G "$target"' ;;
     socket) make='python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "$target"' ;;
     esac
@@ -35,10 +36,10 @@ run_bounded() { # [COMMAND...]
 
 # In a repository of its own for each target.
 assert_lands() { # KIND TARGET...
-    local kind=$1 target n=0
+    local kind=$1 target
     shift
     for target; do
-        cd "$BATS_TEST_TMPDIR/work" && mkdir "$((++n))" && cd "$n" && make_repo
+        cd "$BATS_TEST_TMPDIR/work" && cd "$(mktemp -d XXXXXX)" && make_repo
         git branch other
         replacing "$kind" "$target"
         [[ $target != */anabranch/* ]] || reaches_our_folder
@@ -73,6 +74,27 @@ assert_lands() { # KIND TARGET...
 # bats test_tags=slow
 @test "files: the same with a link to a device without an end" {
     assert_lands zero "${of_git[@]}" "${of_run[@]}"
+}
+
+@test "files: the same with a device without an end" {
+    mknod "$BATS_TEST_TMPDIR/try" c 1 5 && head -c 1 "$BATS_TEST_TMPDIR/try" >"$BATS_TEST_TMPDIR/byte" || skip 'no devices can be made here'
+    # shellcheck disable=SC2016
+    assert_lands device '$ws/.gitattributes' '$admin/index' '$REPO/.git/info/exclude'
+}
+
+# bats test_tags=slow
+@test "files: the same with a device in place of any file" {
+    mknod "$BATS_TEST_TMPDIR/try" c 1 5 && head -c 1 "$BATS_TEST_TMPDIR/try" >"$BATS_TEST_TMPDIR/byte" || skip 'no devices can be made here'
+    assert_lands device "${of_git[@]}" "${of_tree[@]}" "${of_run[@]}"
+}
+
+# bats test_tags=slow
+@test "files: the same with a socket" {
+    local target
+    for target in "${of_git[@]}" "${of_tree[@]}" "${of_run[@]}"; do
+        # git cannot write such a log of main: then the work is on a branch, as the run says
+        [[ $target == *logs/refs/heads/main ]] || assert_lands socket "$target"
+    done
 }
 
 # bats test_tags=slow

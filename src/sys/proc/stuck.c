@@ -6,6 +6,7 @@
 #include "sys/guard/proc_table.h"
 #include "sys/own_fd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -134,15 +135,50 @@ static bool is_reading_fifo(pid_t pid, const struct call *call, struct buf *ret_
     return true;
 }
 
+/* The system's own devices, such as /dev/null, are below /dev; two of them have no end. */
+static bool is_endless_device(const char *name, const struct stat *st)
+{
+    if (!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode))
+        return false;
+    return strncmp(name, "/dev/", strlen("/dev/")) != 0 || strcmp(name, "/dev/zero") == 0 ||
+           strcmp(name, "/dev/full") == 0;
+}
+
+/* A git that reads a device is often not in a system call, so we look at its open files. */
+static bool has_endless_device(pid_t pid, struct buf *ret_path)
+{
+    char folder[32], name[PATH_MAX];
+    (void)snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(folder);
+    bool found = false;
+    for (const struct dirent *e; dir && !found && (e = readdir(dir));) {
+        struct stat st;
+        ssize_t n = readlinkat(dirfd(dir), e->d_name, name, sizeof(name) - 1);
+        name[n > 0 ? n : 0] = '\0';
+        found = name[0] == '/' && strtol(e->d_name, NULL, 10) > STDERR_FILENO &&
+                fstatat(dirfd(dir), e->d_name, &st, 0) == 0 && is_endless_device(name, &st);
+    }
+    if (found)
+        buf_addstr(ret_path, name);
+    if (dir)
+        (void)closedir(dir);
+    return found;
+}
+
+static bool waits_for_fifo(pid_t pid, struct buf *ret_path)
+{
+    struct call call;
+    return read_call(pid, &call) &&
+           (is_opening_fifo(pid, &call, ret_path) || is_reading_fifo(pid, &call, ret_path));
+}
+
 bool stuck_find(pid_t group, struct buf *ret_path)
 {
     autoprocs struct proc_table procs = {0};
     proc_table_in_group(&procs, group);
     for (size_t i = 0; i < procs.all.n; i++) {
         pid_t pid = procs.all.v[i].pid;
-        struct call call;
-        if (is_git(pid) && read_call(pid, &call) &&
-            (is_opening_fifo(pid, &call, ret_path) || is_reading_fifo(pid, &call, ret_path)))
+        if (is_git(pid) && (waits_for_fifo(pid, ret_path) || has_endless_device(pid, ret_path)))
             return true;
     }
     return false;
@@ -161,7 +197,7 @@ bool stuck_find(pid_t group, struct buf *ret_path)
 
 enum { FOLDERS_MAX = 8 };
 
-static char *folders[FOLDERS_MAX]; /* we may remove FIFOs below these */
+static char *folders[FOLDERS_MAX]; /* we may remove FIFOs and devices below these */
 
 void stuck_remove_below(const char *folder)
 {
@@ -179,8 +215,8 @@ static bool is_below(const char *path, const char *folder)
     return real && strncmp(path, real, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* Compares the real folder of the FIFO, after following links. */
-static bool remove_fifo(const char *path)
+/* Compares the real folder of the file, after following links. */
+static bool remove_endless(const char *path)
 {
     const char *slash = strrchr(path, '/');
     autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
@@ -191,11 +227,11 @@ static bool remove_fifo(const char *path)
     bool may = false;
     for (int i = 0; at >= 0 && i < FOLDERS_MAX && folders[i]; i++)
         may = may || is_below(real, folders[i]);
-    return may && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode)) && unlinkat(at, name, 0) == 0;
+    return may && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+           !S_ISDIR(st.st_mode) && unlinkat(at, name, 0) == 0;
 }
 
-static const char removed_message[] = "git waited for a FIFO without an end; we removed it: ";
+static const char removed_message[] = " without an end; we removed it: ";
 
 bool stuck_is_removed(const char *words)
 {
@@ -216,11 +252,11 @@ int stuck_check(pid_t group, struct err *err)
         return 0;
     found_before = true;
     shell_quote(&command, "rm", path.s, NULL);
-    if (remove_fifo(path.s))
-        (void)err_set(err, ERR_ENV, "%s'%s'", removed_message, path.s);
+    const char *kind = is_fifo(path.s) ? "waited for a FIFO" : "read a device";
+    if (remove_endless(path.s))
+        (void)err_set(err, ERR_ENV, "git %s%s'%s'", kind, removed_message, path.s);
     else
-        (void)err_set(err, ERR_ENV, "git waited for a FIFO without an end; to remove it: %s",
-                      command.s);
+        (void)err_set(err, ERR_ENV, "git %s without an end; to remove it: %s", kind, command.s);
     if (err)
         err->errnum = EDEADLK;
     return -1;
