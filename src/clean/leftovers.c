@@ -166,6 +166,12 @@ static int add_admin(void *ctx, const char *worktrees, const char *name, struct 
     return 0;
 }
 
+static bool is_file(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Something beside the workspaces of a dead run: a tree that was being removed or was in the pool,
  * or what somebody else has put there. */
 static void add_other(struct leftovers *r, const char *path)
@@ -193,6 +199,11 @@ static int add_tree(void *ctx, const char *dir, const char *name, struct err *er
     struct leftover_run *run = leftovers_run(r, strrchr(dir, '/') + 1, err);
     if (!run)
         return -1;
+    if (is_file(whole)) { /* all that we make there are folders */
+        if (!run->alive)
+            vec_push(&r->foreign, arena_str(&r->arena, whole));
+        return 0;
+    }
     if (strchr(name, '.') && !run->alive)
         add_other(r, whole);
     if (layers_owner)

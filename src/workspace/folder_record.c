@@ -203,10 +203,11 @@ enum folder_owner folder_record_owner(const char *common, const char *path, int 
     const char *name = strrchr(path, '/') + 1;
     enum folder_owner owner = read_record(common, path, &text);
     struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+    if (owner == FOLDER_UNKNOWN || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
         return FOLDER_UNKNOWN;
-    if (owner == FOLDER_UNKNOWN)
-        return owner;
+    if (S_ISREG(st.st_mode))
+        return FOLDER_FOREIGN;
     int64_t birth = file_birth(folder, name);
     if (!has_folder(&text, &st, birth))
         return FOLDER_FOREIGN;
@@ -227,7 +228,11 @@ static int drop_entry(const char *common, const char *path, int folder, bool unk
 {
     const char *name = strrchr(path, '/') + 1;
     struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", path);
+    if (S_ISREG(st.st_mode))
+        return 0; /* we make only folders */
+    if (!S_ISDIR(st.st_mode))
         return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", path)
                                                                 : 0;
     struct file_id id = {.dev = st.st_dev, .ino = st.st_ino};

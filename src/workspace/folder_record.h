@@ -45,7 +45,8 @@ enum folder_owner folder_record_last(const char *common, const char *path, const
                                      struct file_id *ret);
 
 /* Is the entry that has the name NAME of such a path in an open folder one of the task's folders?
- * Sets *ret_id if it is ours. An entry that is missing or no folder is unknown. */
+ * Sets *ret_id if it is ours. A file is foreign, because we make only folders; an entry that is
+ * missing or something else, such as a symlink, is unknown. */
 enum folder_owner folder_record_owner(const char *common, const char *path, int folder,
                                       struct file_id *ret_id);
 
@@ -55,8 +56,8 @@ enum folder_owner folder_record_owner(const char *common, const char *path, int 
 int folder_record_make(const char *common, const char *path, const char *kind, mode_t mode,
                        struct err *err);
 
-/* Deletes the folder at such a path if it is ours; leaves another one. `unknown`: also deletes a
- * folder of a run that has no record. */
+/* Deletes the folder at such a path if it is ours; leaves another one, and a file. `unknown`: also
+ * deletes a folder of a run that has no record. */
 int folder_record_drop(const char *common, const char *path, bool unknown, struct err *err);
 
 /* Appends the paths of the folders in the folder of a run that are not ours. `skips`, which may be

@@ -242,8 +242,7 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
     ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
     return dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
                    write_admin(ws, aside, head, err) ||
-                   (record_admin(ws, aside), workspace_make_way(ws->admin, err)) ||
-                   workspace_move_other_admin(ws, err) ||
+                   (record_admin(ws, aside), workspace_move_other_admin(ws, err)) ||
                    (ws->hold && workspace_hold_admin(ws, aside, err)) || place_admin(ws, aside, err)
                ? -1
                : 0;

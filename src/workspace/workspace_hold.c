@@ -344,13 +344,33 @@ static char *find_name(int folder, const struct file_id *id)
     return found;
 }
 
-/* Removes a symlink or file. A folder of that name may belong to somebody, so it stays. */
-static int remove_nonfolder(int folder, const char *name, struct err *err)
+/* Removes a symlink, a FIFO or the like. A file or a folder of that name may belong to somebody, so
+ * it stays. */
+static int remove_special(int folder, const char *name, struct err *err)
 {
     struct stat st;
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode) ||
+        S_ISREG(st.st_mode))
         return 0;
     return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", name) : 0;
+}
+
+static bool is_file(int folder, const char *name)
+{
+    struct stat st;
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Gives a file another name, too. */
+static int make_way(int folder, const char *name, struct err *err)
+{
+    autofree char *other = folder_new_name(name, FOLDER_OTHER);
+    if (remove_special(folder, name, err))
+        return -1;
+    return is_file(folder, name) && beneath_rename(folder, name, folder, other) < 0 &&
+                   errno != ENOENT
+               ? err_sys(err, "rename '%s'", name)
+               : 0;
 }
 
 int workspace_make_way(const char *path, struct err *err)
@@ -360,7 +380,7 @@ int workspace_make_way(const char *path, struct err *err)
     struct err why = {0};
     if (beneath_folder_of(path, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    return remove_nonfolder(folder, name, err);
+    return make_way(folder, name, err);
 }
 
 /* Checks the identity after the rename: nobody can exchange the entry between check and rename
@@ -389,7 +409,7 @@ static int move_tree(int folder, const char *name, const char *gone, const struc
         return 0;
     autofree char *other = find_name(folder, id);
     if ((other && move_entry(folder, other, folder, gone, id, ret_id, err)) ||
-        remove_nonfolder(folder, name, err))
+        make_way(folder, name, err))
         return -1;
     (void)unlinkat(folder, name, AT_REMOVEDIR); /* we may have died when we had just made it */
     return 0;
@@ -407,8 +427,7 @@ int workspace_move_tree(const struct workspace *ws, const char *gone, struct fil
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (find_id(ws, &id))
         return move_tree(folder, name, to, &id, ret_id, err);
-    return remove_nonfolder(folder, name, err) ||
-                   move_entry(folder, name, folder, to, NULL, ret_id, err)
+    return make_way(folder, name, err) || move_entry(folder, name, folder, to, NULL, ret_id, err)
                ? -1
                : 0;
 }
@@ -434,9 +453,11 @@ int workspace_move_admin(const struct workspace *ws, const char *aside, struct f
     *ret_id = (struct file_id){0};
     if (beneath_folder_of(ws->admin, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    if (remove_nonfolder(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
+    if (remove_special(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
         return -1;
     bool known = find_admin_id(ws, &id);
+    if (is_file(folder, name))
+        return workspace_move_other_admin(ws, err);
     if (known && !file_id_is_at(&id, folder, name))
         return 0;
     return move_entry(folder, name, to, other, known ? &id : NULL, ret_id, err);
@@ -452,6 +473,8 @@ int workspace_move_other_admin(const struct workspace *ws, struct err *err)
     struct stat st;
     if (beneath_folder_of(ws->admin, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (remove_special(folder, name, err))
+        return -1;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     if (beneath_folder_of(beside, &to, &other, err))

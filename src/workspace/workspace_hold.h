@@ -67,15 +67,16 @@ int workspace_put(const struct workspace *ws, const char *from, const char *name
 int workspace_drop(const struct workspace *ws, const char *name, struct err *err);
 
 /* Renames the tree to `gone` in the same parent folder, even if the agent has renamed it there.
- * *ret_id identifies it then; it is 0 if the tree is no longer in that folder. Removes a symlink or
- * file that has the tree's name; leaves a folder. */
+ * *ret_id identifies it then; it is 0 if the tree is no longer in that folder. Removes a symlink
+ * that has the tree's name, gives a file another name (FOLDER_OTHER), and leaves a folder. */
 int workspace_move_tree(const struct workspace *ws, const char *gone, struct file_id *ret_id,
                         struct err *err);
 
 /* Removes the tree's `.git`. */
 int workspace_remove_link(const struct workspace *ws, struct err *err);
 
-/* Removes a symlink or file that has the name of a folder. */
+/* Removes a symlink that has the name of a folder, and gives a file of that name another one
+ * (FOLDER_OTHER). */
 int workspace_make_way(const char *path, struct err *err);
 
 /* True if its administrative folder is not the one that we held. */
@@ -86,7 +87,7 @@ bool workspace_lost_admin(const struct workspace *ws);
 int workspace_move_admin(const struct workspace *ws, const char *aside, struct file_id *ret_id,
                          struct err *err);
 
-/* Moves another folder out of the place of its administrative folder. */
+/* Moves another folder or file out of the place of its administrative folder; removes a symlink. */
 int workspace_move_other_admin(const struct workspace *ws, struct err *err);
 
 /* Replaces our tree, which is empty, by the tree `id` of another workspace, which has the path

@@ -208,6 +208,55 @@ echo "$(stat -c "%d %i" $ws) $(cat /proc/sys/kernel/random/boot_id)" >$own/anabr
     assert_says 'is not the folder that we made'
 }
 
+# A file of the user's, which the agent moves instead of a folder, is still there.
+assert_file() {
+    local found
+    found=$(find "$BATS_TEST_TMPDIR" -name 'letter.txt*' -o -path '*/worktrees/*' -type f -size -100c | xargs -d '\n' cat)
+    [[ $found == *precious* ]] || fail "the file is gone:" "$(find .anabranch .git/worktrees "$HOME")"
+}
+
+plant_file() { # PATH [LINE OF SHELL]: the agent moves a file there, and another task waits for the workspace
+    begin_removal 'limits: {workers: 1}'
+    echo precious >"$HOME/letter.txt"
+    attack evil "echo work >made; ${2:-:}; mv \$HOME/letter.txt $1; exit 1"
+    add_task honest -- 'write honest yes'
+    run_attack
+    assert_file
+    clean_all
+    assert_file
+    assert_says 'is not a folder that we made'
+}
+
+@test "removal: a file in the place of a workspace stays" {
+    [[ ${ANABRANCH_PROVIDER-} != overlay ]] || skip "nobody can rename what is mounted"
+    plant_file '$ws' 'cd /; mv $ws $ws.away'
+}
+
+@test "removal: a file in the place of an administrative folder stays" {
+    plant_file '$own' 'own=$(git rev-parse --absolute-git-dir); mv $own $own.away'
+}
+
+@test "removal: a file with the name of the next task's workspace, its layers or a draft stays" {
+    local name
+    for name in honest .honest.layers .honest.new .+brought; do
+        plant_file "\${ws%/*}/$name"
+        cd "$BATS_TEST_TMPDIR/work" && mv repo "repo$name"
+    done
+}
+
+@test "removal: resume and clean leave files among the workspaces" {
+    begin_removal
+    echo precious >"$HOME/letter.txt"
+    echo precious too >"$HOME/letter.txt.2"
+    attack evil "$(stays 'echo work >made; mv $HOME/letter.txt ${ws%/*}/later; mv $HOME/letter.txt.2 ${ws%/*}/.evil.new')"
+    killed_attack
+    resume_attack
+    clean_all
+    assert_says '/later: it is not a folder that we made'
+    [[ $(cat .anabranch/worktrees/*/later) == precious ]] || fail "the file is gone"
+    [[ $(cat .anabranch/worktrees/*/.evil.new*) == 'precious too' ]] || fail "the other file is gone"
+}
+
 @test "removal: a file behind a symlink in the user's checkout does not make room for what lands" {
     make_repo
     make_victims
