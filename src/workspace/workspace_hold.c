@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/shell_quote.h"
+#include "sys/contain/mounts.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/remove.h"
@@ -283,6 +285,17 @@ bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words)
     buf_addf(ret_words, "'%s' is not the folder that we made", tree ? ws->path : ws->admin);
     if (tree)
         add_new_place(ws, ret_words);
+    return true;
+}
+
+bool workspace_has_mount(const struct workspace *ws, struct buf *ret_words)
+{
+    autofree char *point = mount_below(ws->path);
+    autobuf struct buf command = BUF_INIT;
+    if (!point)
+        return false;
+    shell_quote(&command, "umount", point, NULL);
+    buf_addf(ret_words, "something is mounted at '%s'; to undo: %s", point, command.s);
     return true;
 }
 

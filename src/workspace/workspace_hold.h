@@ -50,6 +50,10 @@ void workspace_let_go(struct workspace *ws);
  * gets a message. False if nothing has the name. */
 bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words);
 
+/* True if somebody has mounted something in the tree, where we would change or delete files of
+ * another place; ret_words then gets a message. */
+bool workspace_has_mount(const struct workspace *ws, struct buf *ret_words);
+
 /* True if the tree exists: it is held and not deleted, or else there is a folder at its path. */
 bool workspace_is_there(const struct workspace *ws);
 

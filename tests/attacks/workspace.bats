@@ -220,6 +220,41 @@ stays() { # LINE OF SHELL
     assert_user_unharmed
 }
 
+# --- mounts
+
+# The agent mounts the documents of the user's in its workspace, where our processes see the mount.
+mounts_there() { # PLACE [LINE OF SHELL]
+    [[ $(id -u) -eq 0 ]] || skip 'only root can mount'
+    export ANABRANCH_CONTAIN=subreaper
+    begin_attack
+    mkdir "$HOME/precious" && echo mine >"$HOME/precious/letter"
+    make_victims
+    attack evil "echo work >made; mkdir -p $1; mount --bind \$HOME/precious $1 || exit 9; ${2:-:}"
+    add_waiting
+    add_task last 'depends_on: [honest]' -- 'write last yes'
+    run_attack
+    assert_user_unharmed
+    assert_summary evil "something is mounted at '$PWD/.anabranch/worktrees/"
+    assert_summary evil "; to undo: umount"
+    assert_in main honest yes
+    assert_in main last yes
+    run_apart anabranch clean --all
+    assert_user_unharmed
+}
+
+teardown() {
+    end_agents
+    sed -n "s|^[^ ]* \($BATS_TEST_TMPDIR/work[^ ]*\) .*|\1|p" /proc/self/mounts | tac | xargs -r -n 1 umount -l
+}
+
+@test "workspace: a folder of the user's that an agent mounts in it is not emptied" {
+    mounts_there '$ws/new' 'exit 1'
+}
+
+@test "workspace: a folder of the user's that an agent mounts over a tracked one is not changed" {
+    mounts_there '$ws/documents'
+}
+
 # --- beside others
 
 @test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {

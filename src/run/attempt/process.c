@@ -133,13 +133,17 @@ static int open_folder(const struct attempt *attempt, const char *dir, int *ret_
     return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : attempt->ws.path) : 0;
 }
 
-/* Fails if something else has replaced the workspace. */
+static bool is_replaced(const struct attempt *attempt, struct buf *ret_words)
+{
+    return attempt->ws.hold && (workspace_is_replaced(&attempt->ws, ret_words) ||
+                                workspace_has_mount(&attempt->ws, ret_words));
+}
+
+/* Fails if something else has replaced the workspace or a part of it. */
 static int check_workspace(const struct attempt *attempt, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
-    return attempt->ws.hold && workspace_is_replaced(&attempt->ws, &words)
-               ? err_set(err, ERR_ENV, "%s", words.s)
-               : 0;
+    return is_replaced(attempt, &words) ? err_set(err, ERR_ENV, "%s", words.s) : 0;
 }
 
 extern char **environ;
@@ -269,7 +273,7 @@ static void on_guard_end(void *ctx, int status)
 
 struct process_end process_describe_end(const struct attempt *attempt, struct buf *words)
 {
-    bool replaced = attempt->ws.hold && workspace_is_replaced(&attempt->ws, words);
+    bool replaced = is_replaced(attempt, words);
     return (struct process_end){
         .stopped = attempt->stopped,
         .exit_code = attempt->exit_code,

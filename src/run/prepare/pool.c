@@ -5,6 +5,7 @@
 #include "run/prepare/delete_later.h"
 #include "run/prepare/fill.h"
 #include "run/prepare/prepare.h"
+#include "sys/contain/mounts.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
 #include "sys/fs/known_folder.h"
@@ -106,7 +107,8 @@ bool pool_keep(struct attempt *attempt, const char *admin, const char *tree)
 {
     struct run *run = attempt->run;
     struct workspace_hold *hold = attempt->ws.hold;
-    if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree))
+    autofree char *mounted = mount_below(tree); /* `git clean` would delete what it shows */
+    if (!has_room(run) || !hold || hold->tree < 0 || mounted || !move_index_into(admin, hold->tree))
         return false;
     struct pool_tree t = {.path = mem_str(tree), .fd = steal_fd(&hold->tree), .id = hold->id};
     if (attempt_has_scan(attempt))
