@@ -213,6 +213,35 @@ echo 1 >"$ws/mine"'
     grep -qF "evil: the file GNUmakefile was made; to undo: rm" "$BATS_TEST_TMPDIR/r.md" || fail "$(<"$BATS_TEST_TMPDIR/r.md")"
 }
 
+@test "files of the checkout that an agent replaces by a symlink or a folder are put back, and only they" {
+    make_repo
+    printf '%s\n' ign/ >>.git/info/exclude
+    mkdir ign drafts "$HOME/other"
+    echo note >note
+    echo more >extra
+    echo hidden >ign/file
+    echo draft >drafts/one
+    ln -s note link
+    echo "user's" >"$HOME/victim"
+    echo "user's" >"$HOME/other/one"
+    begin_plan
+    agent evil 'cd "$REPO" && ln -sf "$HOME/victim" note && rm extra && mkdir extra && ln -sfn file link && rm -r ign &&
+ln -s "$HOME" ign && rm -r drafts && ln -s "$HOME/other" drafts; echo 1 >"$ws/mine"'
+    run_plan --json
+    assert_status 0
+    local file undo
+    for file in note extra link ign ign/file drafts drafts/one; do
+        assert_event git.state_changed evil "\"what\":\"untracked\",\"name\":\"$file\""
+    done
+    for file in drafts/one ign/file note link; do
+        undo=$(change "$file" undo)
+        eval "$undo" || fail "$file: $undo"
+    done
+    [[ $(<"$HOME/victim") == "user's" && $(<"$HOME/other/one") == "user's" ]] || fail 'to undo it changes what was linked'
+    [[ ! -e $HOME/file && ! -L note && $(<note) == note && $(readlink link) == note ]] || fail 'not undone'
+    [[ $(cat "$(change extra saved)") == more && $(cat "$(change drafts/one saved)") == draft ]] || fail 'not saved'
+}
+
 @test "what an agent stages, unstages or hides in the index of the checkout is told of" {
     make_repo
     echo other >other

@@ -6,11 +6,13 @@
 #include "base/text/str.h"
 #include "git/format/index.h"
 #include "sys/clock.h"
+#include "sys/fs/beneath.h"
 #include "sys/own_fd.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -308,10 +310,22 @@ static void replace_snapshot(struct untracked *u, struct walk *w)
     w->full = (struct strv){0};
 }
 
+static bool read_target(int root, const char *path, struct buf *out)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(root, path, target, sizeof(target));
+    if (n <= 0 || (size_t)n == sizeof(target))
+        return false;
+    buf_add(out, target, (size_t)n);
+    return true;
+}
+
 /* Fails if the file was replaced since we read its stat data. */
 static bool read_content(int root, const struct untracked_file *f, struct buf *out)
 {
     struct stat st;
+    if (S_ISLNK(f->mode))
+        return read_target(root, f->path, out);
     if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX || f->ours)
         return false;
     autoclose int fd = openat(root, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -402,12 +416,21 @@ static void compare_full(const struct untracked *u, const struct walk *w,
     }
 }
 
+/* Is there a file? A folder, or a file behind a symlink, is another one. */
+static bool is_file_there(int root, const char *path)
+{
+    const char *name;
+    struct stat st;
+    autoclose int folder = beneath_parent(root, path, &name);
+    return folder >= 0 && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !S_ISDIR(st.st_mode);
+}
+
 /* A file that git now tracks is not deleted. */
 static void compare_missing(const struct walk *w, const struct untracked_file *was,
                             struct untracked_changes *changes)
 {
-    struct stat st;
-    if (!was->ours && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (!was->ours && !is_file_there(w->root, was->path))
         add_change(changes, was, NULL);
 }
 

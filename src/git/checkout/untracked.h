@@ -40,7 +40,8 @@ struct untracked_file {
     struct timespec mtime, ctime;
     bool in_folder; /* its folder has no tracked files */
     bool ours;      /* it is behind one of our standard descriptors */
-    char *content;  /* at the first check; NULL: not kept, or the file is newer */
+    char *content;  /* at the first check, of a symlink its target; NULL: not kept, or the file is
+                       newer */
     size_t len;
 };
 

@@ -82,10 +82,16 @@ void undo_unseen(const char *root, const struct strv *paths, struct buf *out)
     }
 }
 
+/* Without `rm`, cp would write to the target of a symlink that is there now. */
 void undo_file(const char *path, const char *saved, struct buf *out)
 {
+    shell_quote(out, saved ? "rm -f" : "rm", path, NULL);
     if (saved)
-        shell_quote(out, "cp -p", saved, path, NULL);
-    else
-        shell_quote(out, "rm", path, NULL);
+        shell_quote(out, " && cp -p", saved, path, NULL);
+}
+
+void undo_link(const char *path, const char *target, struct buf *out)
+{
+    shell_quote(out, "rm -f", path, NULL);
+    shell_quote(out, " && ln -s --", target, path, NULL);
 }

@@ -7,8 +7,12 @@
 
 #include "base/mem.h"
 #include "base/text/shell_quote.h"
+#include "sys/fs/beneath.h"
+#include "sys/own_fd.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -108,15 +112,32 @@ static const char *describe_size(const struct untracked_file *f, struct buf *out
     return f->path ? out->s : NULL;
 }
 
-/* Adds a command that also restores the folder, if it is gone. */
-static void add_undo(const char *path, const char *saved, struct buf *out)
+/* Adds a command that restores the folder, if it is gone. False if a symlink leads elsewhere. */
+static bool add_folder_undo(const char *path, struct buf *out)
 {
     autofree char *folder = mem_dup(path, (size_t)(strrchr(path, '/') - path));
-    if (saved && access(folder, F_OK) < 0) {
-        shell_quote(out, "mkdir -p", folder, NULL);
-        buf_addstr(out, " && ");
-    }
-    undo_file(path, saved, out);
+    autoclose int fd = -1;
+    struct err why = {0};
+    if (beneath_folder(folder, &fd, &why) == 0)
+        return true;
+    shell_quote(out, "mkdir -p", folder, NULL);
+    buf_addstr(out, " && ");
+    return why.errnum == ENOENT;
+}
+
+/* Adds nothing if we do not have what was there, or if the command could change another file. */
+static void add_undo(const char *path, const struct untracked_file *was, const char *saved,
+                     struct buf *out)
+{
+    bool known = !was->path || saved || (S_ISLNK(was->mode) && was->content);
+    if (!known || path[strlen(path) - 1] == '/')
+        return;
+    if (was->path && !add_folder_undo(path, out))
+        buf_cut(out, 0);
+    else if (S_ISLNK(was->mode))
+        undo_link(path, was->content, out);
+    else
+        undo_file(path, saved, out);
 }
 
 static void report_file(struct run *run, const struct untracked_change *c)
@@ -125,11 +146,10 @@ static void report_file(struct run *run, const struct untracked_change *c)
     const char *name = was->path ? was->path : is->path;
     struct git_content content = {.s = was->content, .len = was->len, .mode = was->mode};
     autofree char *path = mem_printf("%s/%s", run->pf->repo.root, name);
-    autofree char *saved = was->content ? repo_watch_save(run, name, content) : NULL;
+    bool is_file = was->content && !S_ISLNK(was->mode);
+    autofree char *saved = is_file ? repo_watch_save(run, name, content) : NULL;
     autobuf struct buf undo = BUF_INIT, from = BUF_INIT, to = BUF_INIT;
-    bool folder = path[strlen(path) - 1] == '/';
-    if (!folder && (saved || !was->path))
-        add_undo(path, saved, &undo);
+    add_undo(path, was, saved, &undo);
     struct finding f = {.what = "untracked",
                         .name = name,
                         .from = describe_size(was, &from),

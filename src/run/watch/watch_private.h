@@ -100,6 +100,7 @@ void undo_head(const struct git_change *change, const char *root, struct buf *ou
 void undo_setting(const char *file, const char *key, const char *value, struct buf *out);
 void undo_stash(const char *message, const char *commit, struct buf *out);
 void undo_file(const char *path, const char *saved, struct buf *out); /* saved: NULL: it was new */
+void undo_link(const char *path, const char *target, struct buf *out);
 void undo_staged(const char *root, const struct strv *paths, struct buf *out);
 void undo_unseen(const char *root, const struct strv *paths, struct buf *out);
 
