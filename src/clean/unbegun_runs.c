@@ -16,13 +16,23 @@
 
 enum { STARTING_S = 60 }; /* a younger run without a lock file may be about to begin */
 
-/* Folders in the run's folder, except for git's configuration, belong to tasks: the run has
- * begun. */
+/* The record has a file for each task with a workspace. */
+static int find_task_record(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    (void)dir;
+    (void)err;
+    *(bool *)ctx |= *name != '.';
+    return 0;
+}
+
+/* Folders in the run's folder, except for git's configuration and an empty record, belong to tasks:
+ * the run has begun. */
 static int find_task_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     struct stat st;
-    (void)err;
+    if (strcmp(name, RUN_FOLDERS) == 0)
+        return dirs_each(path, find_task_record, ctx, err);
     if (strcmp(name, RUN_GIT) != 0)
         *(bool *)ctx |= lstat(path, &st) < 0 || S_ISDIR(st.st_mode);
     return 0;

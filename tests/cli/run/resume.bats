@@ -787,10 +787,10 @@ END
     assert_clean
 }
 
-# A run that is killed in its first moments: it has a folder, and perhaps a lock, and no row.
+# A run that is killed in its first moments: it has a folder, and perhaps a lock and an empty record, and no row.
 unbegun_run() { # ID
-    mkdir -p ".git/anabranch/runs/$1"
-    touch ".git/anabranch/runs/$1/run.alive" ".git/anabranch/runs/$1/salvage"
+    mkdir -p ".git/anabranch/runs/$1/run.folders"
+    touch ".git/anabranch/runs/$1/run.alive" ".git/anabranch/runs/$1/salvage" ".git/anabranch/runs/$1/run.folders/.boot"
 }
 
 @test "resume, clean: of a run that was killed before its first row both say the same" {
