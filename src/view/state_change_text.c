@@ -111,6 +111,12 @@ bool state_change_text_is_change(const struct node *data)
     return data && node_new_string(data, "what", NULL);
 }
 
+bool state_change_text_is_lost(const struct node *data)
+{
+    const struct node *lost = node_get(data, "lost");
+    return lost && lost->kind == NODE_BOOL && lost->truth;
+}
+
 void state_change_text(const struct node *data, struct buf *out)
 {
     const char *what = node_new_string(data, "what", "");
@@ -126,6 +132,8 @@ void state_change_text(const struct node *data, struct buf *out)
         buf_addstr(out, "; put back");
         add_field(data, "saved", ", the changed file is ", out);
     }
+    if (state_change_text_is_lost(data))
+        buf_addstr(out, "; its work is lost");
     add_field(data, "kept", "; kept as ", out);
     add_field(data, "undo", "; to undo: ", out);
 }

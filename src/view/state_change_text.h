@@ -12,6 +12,9 @@
 /* Does the event report a change? It also reports errors. */
 bool state_change_text_is_change(const struct node *data);
 
+/* Is it saved work of a task, whose objects and copy are gone? */
+bool state_change_text_is_lost(const struct node *data);
+
 /* Appends one harmless line: the change, our reaction, and the command to type. */
 void state_change_text(const struct node *data, struct buf *out);
 

@@ -101,6 +101,22 @@ $(wipe victim/1 refs/anabranch/salvage)" 'retry: 0'
     assert_clean 'refs/anabranch/salvage/*/victim/1'
 }
 
+@test "saved work that an agent deletes together with its copy is told of as lost" {
+    reaches_our_folder
+    make_repo
+    begin_plan 'limits: {workers: 1}'
+    add_task victim 'retry: 0' -- 'write half H' 'exit 1'
+    agent evil "$(wipe victim/1 refs/anabranch/salvage | sed 's/^cd/rm -r "$REPO"\/.git\/anabranch\/vault; cd/'); echo 1 >\"\$ws/own\"" 'retry: 0'
+    run_plan
+    assert_status 1
+    local ref
+    ref=refs/anabranch/salvage/$(ls .git/anabranch/runs)/victim/1
+    assert_contains "evil: $ref was deleted, it was "
+    assert_contains "; its work is lost"
+    refute_contains "git update-ref $ref"
+    refute_contains 'is saved:'
+}
+
 @test "saved work that an agent points elsewhere is restored, and so is the run's tip" {
     make_repo
     begin_plan 'limits: {workers: 2}'

@@ -47,6 +47,13 @@ static bool ref_is_at(const struct git_place *at, const char *ref, const char *c
     return git_resolve(at, ref, &now, NULL) == 0 && strcmp(now.s, commit) == 0;
 }
 
+static bool has_object(const struct git_place *at, const char *commit)
+{
+    autofree char *name = mem_printf("%s^{object}", commit);
+    autobuf struct buf found = BUF_INIT;
+    return git_resolve(at, name, &found, NULL) == 0;
+}
+
 /* Restores saved work from the vault. If the vault no longer has it, a person dropped it with
  * our program, or somebody has changed the vault, too. */
 static void check_salvage(struct repo_watch_look *l, const struct git_change *c)
@@ -60,14 +67,16 @@ static void check_salvage(struct repo_watch_look *l, const struct git_change *c)
     if (vault_mend(&at, c->name, &restored_refs, &err))
         record_error(l->run, -1, &err);
     bool restored = ref_is_at(&at, c->name, c->from.s);
-    if (!restored)
+    bool lost = !restored && !has_object(&at, c->from.s);
+    if (!restored && !lost)
         undo_ref(c, &undo);
     report_change(l, &(struct finding){.what = "ref",
                                        .name = c->name,
                                        .from = c->from.s,
                                        .to = c->to.s,
-                                       .undo = restored ? NULL : undo.s,
-                                       .restored = restored});
+                                       .undo = undo.len ? undo.s : NULL,
+                                       .restored = restored,
+                                       .lost = lost});
 }
 
 void shared_conflicted(struct run *run, uint32_t task)

@@ -49,6 +49,7 @@ struct finding {
     const char *saved; /* the file with the saved content, old or new */
     const char *kept;  /* the ref that keeps a commit */
     bool restored;
+    bool lost;                /* saved work whose objects and copy are gone */
     const struct strv *paths; /* changed files of the checkout */
     size_t more;              /* number of further changes of this kind */
 };

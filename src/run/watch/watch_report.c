@@ -36,6 +36,8 @@ void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct
     node_put_string(&a, data, "from", f->from);
     node_put_string(&a, data, "to", f->to);
     node_put_bool(&a, data, "restored", f->restored);
+    if (f->lost)
+        node_put_bool(&a, data, "lost", true);
     node_put_string(&a, data, "undo", f->undo);
     node_put_string(&a, data, "saved", f->saved);
     node_put_string(&a, data, "kept", f->kept);

@@ -52,10 +52,25 @@ static void note_salvage(struct report *r, const struct store_event *ev, const s
         t->salvaged = ev->attempt;
 }
 
+/* Saved work of a task has the name ".../RUN/TASK/ATTEMPT". */
+static void note_lost_work(struct report *r, const struct node *data)
+{
+    const char *name = node_new_string(data, "name", "");
+    for (size_t i = 0; i < r->n; i++) {
+        struct report_task *t = &r->tasks[i];
+        autofree char *saved =
+            mem_printf(SALVAGE_REFS "%s/%s/%d", t->row.run, t->row.id, t->salvaged);
+        if (strcmp(name, saved) == 0)
+            t->salvaged = 0;
+    }
+}
+
 static void keep_change(struct report *r, const struct store_event *ev, struct doc *doc)
 {
     if (!state_change_text_is_change(doc->root))
         return;
+    if (state_change_text_is_lost(doc->root))
+        note_lost_work(r, doc->root);
     vec_push(&r->changes, (struct report_change){keep_string(r, ev->task), doc->root});
     vec_push(&r->docs, *doc);
     *doc = (struct doc){0};
