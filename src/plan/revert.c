@@ -23,9 +23,10 @@ enum revert revert_judge(const struct path_entry *start, const struct path_entry
         return REVERT_NONE;
     if (is_same(made, start))
         return REVERT_WHOLE;
-    if (!start || !landed ||
-        !made) /* removed on one side and changed on the other, or added on both sides */
+    if (!landed || !made) /* removed on one side and changed on the other */
         return REVERT_NONE;
+    if (!start) /* the task may have emptied a file of others */
+        return REVERT_LINES;
     return is_reverted(start->id, landed->id, made->id) ||
                    is_reverted(start->mode, landed->mode, made->mode)
                ? REVERT_WHOLE

@@ -20,7 +20,8 @@ enum revert {
     REVERT_NONE,  /* others did not change the path, or the task kept their change, or the result is
                    * the task's own change */
     REVERT_WHOLE, /* content or mode is the same as before others changed it */
-    REVERT_LINES, /* all three differ: compare the lines of the file */
+    REVERT_LINES, /* all three differ: compare the lines of the file, which is empty without an
+                     entry */
 };
 
 enum revert revert_judge(const struct path_entry *start, const struct path_entry *landed,

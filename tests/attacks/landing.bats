@@ -69,6 +69,19 @@ assert_sibling_is_there() {
     [[ -z $(git log --format=%s main --grep='^x$') ]] || fail "$(git log --oneline main)"
 }
 
+@test "landing: a file of others that a task has emptied does not land, one that it has changed does" {
+    make_landing_repo
+    begin_plan 'defaults: {retry: {scope: 0}}'
+    add_sibling
+    attack emptied "$landed; git merge -q main; : >new; echo x >m1"
+    attack changed "$landed; git merge -q main; echo mine >new; echo x >m2"
+    run_engines -j 3
+    assert_status 1
+    assert_summary emptied 'scope: would undo what others have landed: new'
+    assert_summary changed landed
+    assert_in main new mine
+}
+
 @test "landing: an agent that has taken others' work back is told so, and once more begun" {
     make_landing_repo
     begin_plan

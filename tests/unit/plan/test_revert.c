@@ -60,7 +60,7 @@ static void each_path_is_judged(void **state)
         {"both changed it, and the task its mode", "f1", "f2", "x3", REVERT_LINES},
         {"both moved a submodule", "s1", "s2", "s3", REVERT_LINES},
 
-        {"both added it", "", "f1", "f2", REVERT_NONE},
+        {"others added it, and the task changed it", "", "f1", "f2", REVERT_LINES},
         {"the task removed what others changed", "f1", "f2", "", REVERT_NONE},
         {"the task changed what others removed", "f1", "", "f2", REVERT_NONE},
     };
