@@ -61,7 +61,7 @@ static void shape_globs(struct task *t)
 /* Claims that differ only in the end of a component, or in a name before a wildcard. */
 static void shape_endings(struct task *t)
 {
-    static const char *const forms[] = {"src/*-%u/**", "src/**/m%u/*.c", "src/[ab]%u/**",
+    static const char *const forms[] = {"src/*-%u/**", "app/**/m%u/*.c", "test/[ab]%u/**",
                                         "lib/*_%u.c"};
     snprintf(t->claim, sizeof(t->claim), forms[t->n % 4], t->n);
 }
@@ -96,10 +96,10 @@ static void print_deps(const struct task *t, const char *quote)
         printf("%s%stask-%u%s", i ? ", " : "", quote, t->deps[i], quote);
 }
 
-/* An asterisk at the start of a plain scalar would be an alias. */
+/* A plain scalar cannot begin with an asterisk (an alias) or contain a bracket. */
 static void yaml_task(const struct task *t)
 {
-    const char *quote = *t->claim == '*' ? "\"" : "";
+    const char *quote = *t->claim == '*' || strchr(t->claim, '[') ? "\"" : "";
     printf("  - id: task-%u\n"
            "    title: Bring module %u up to date\n"
            "    prompt: |\n"
