@@ -364,6 +364,7 @@ struct interval {
 struct candidates {
     VEC(struct interval) v;
     size_t count;
+    uint32_t first, end; /* only the places [first, end) matter; end 0: all of them */
 };
 
 static void add_interval(struct candidates *c, const struct places *through, size_t lo, size_t hi)
@@ -372,6 +373,29 @@ static void add_interval(struct candidates *c, const struct places *through, siz
         return;
     vec_push(&c->v, (struct interval){through, lo, hi});
     c->count += hi - lo;
+}
+
+/* The first one of the ascending places [lo, hi) that is not before this place. */
+static size_t find_place(const struct places *p, size_t lo, size_t hi, uint32_t place)
+{
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->v.v[mid] < place)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Adds those that matter of the places [lo, hi), which are ascending. */
+static void add_ascending(struct candidates *c, const struct places *through, size_t lo, size_t hi)
+{
+    if (c->end) {
+        lo = find_place(through, lo, hi, c->first);
+        hi = find_place(through, lo, hi, c->end);
+    }
+    add_interval(c, through, lo, hi);
 }
 
 static void candidates_done(struct candidates *c)
@@ -420,17 +444,18 @@ static void add_by_ending(const struct meeting *m, const struct places *p, endin
 {
     for (size_t len = 0; len <= ending.len; len++) {
         struct text end = {ending.s + ending.len - len, len};
-        bool all = longer && len == ending.len;
-        add_interval(c, p, find_bound(m, p, of, end, AT_LEAST),
-                     find_bound(m, p, of, end, all ? BEHIND_LONGER : BEHIND_EQUAL));
+        size_t behind = find_bound(m, p, of, end, BEHIND_EQUAL);
+        add_ascending(c, p, find_bound(m, p, of, end, AT_LEAST), behind);
+        if (longer && len == ending.len)
+            add_interval(c, p, behind, find_bound(m, p, of, end, BEHIND_LONGER));
     }
 }
 
 static void add_by_name(struct meeting *m, int i, struct text name, struct candidates *c)
 {
     const struct places *same = places_of_name(m, i, name);
-    add_interval(c, same, 0, same->v.n);
-    add_interval(c, &m->nameless[i], 0, m->nameless[i].v.n);
+    add_ascending(c, same, 0, same->v.n);
+    add_ascending(c, &m->nameless[i], 0, m->nameless[i].v.n);
 }
 
 static void keep_fewer(struct candidates *best, struct candidates *other)
@@ -450,12 +475,12 @@ static void meet_below(struct meeting *m, const struct open_search *s)
     struct candidates best = {0};
     add_interval(&best, NULL, first, end);
     if (e->ending.len && best.count > FEW) {
-        struct candidates other = {0};
+        struct candidates other = {.first = first, .end = end};
         add_by_ending(m, &m->by_ending, ending_of_entry, e->ending, true, &other);
         keep_fewer(&best, &other);
     }
     for (int i = 0; i < NAMES && best.count > FEW; i++) {
-        struct candidates other = {0};
+        struct candidates other = {.first = first, .end = end};
         if (!e->names[i].s)
             continue;
         add_by_name(m, i, e->names[i], &other);

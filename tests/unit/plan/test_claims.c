@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -246,6 +247,30 @@ static void early_wildcards_are_not_quadratic(void **state)
     }
 }
 
+/* Claims of one folder have no part in the search for overlaps in another. */
+static void claims_of_other_folders_cost_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *behind;
+    } shapes[] = {{"app/**/m", "/*.c"}, {"src/*-", "/**"}, {"test/[ab]", "/**"}};
+    clock_t start = clock();
+    for (size_t other = 1; other < ARRAY_LEN(shapes); other++) {
+        struct fixture f = {0};
+        built_init(&f.b);
+        for (int i = 0; i < 40000; i++) {
+            size_t shape = i % 2 ? other : 0;
+            const char *path = arena_printf(&f.b.arena, "%s%d%s", shapes[shape].before, i + 100000,
+                                            shapes[shape].behind);
+            built_add(&f.b, built_task(&f.b), "owns", path);
+        }
+        build(&f, "", false);
+        assert_int_equal(overlaps(&f), 0);
+        drop(&f);
+    }
+    assert_true((clock() - start) / CLOCKS_PER_SEC < 30); /* comparing all pairs takes minutes */
+}
+
 static void read_only_tasks_claim_nothing(void **state)
 {
     (void)state;
@@ -313,6 +338,7 @@ int main(void)
         cmocka_unit_test(every_unordered_pair_is_found),
         cmocka_unit_test(paths_meet_once_where_they_overlap),
         cmocka_unit_test(early_wildcards_are_not_quadratic),
+        cmocka_unit_test(claims_of_other_folders_cost_nothing),
         cmocka_unit_test(read_only_tasks_claim_nothing),
         cmocka_unit_test(forbidding_what_one_owns_is_told),
         cmocka_unit_test(claims_of_no_tracked_file_are_told),
