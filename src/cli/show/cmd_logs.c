@@ -91,6 +91,8 @@ static bool is_attempt_live(const struct report *r, const struct report_task *t,
 static void open_file(struct log_view *s, const struct report_task *t, int64_t attempt,
                       const char *name)
 {
+    if (!t->logs)
+        return;
     autofree char *path = mem_printf("%s/%lld/%s", t->logs, (long long)attempt, name);
     (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* callers check fd */
 }

@@ -51,6 +51,8 @@ static void add_graph_tasks(struct report_details *m)
  * data. */
 static void load_plan(struct report_details *m)
 {
+    if (!m->r->logs)
+        return;
     autofree char *path = mem_printf("%s/plan.json", m->r->logs);
     autosaved struct run_folder saved;
     autoproblems struct problems ps;
@@ -393,8 +395,10 @@ void report_details_log(struct report_details *m, const struct report_task *t, s
 {
     *ret = (struct report_part){.text = BUF_INIT};
     autobuf struct buf raw = BUF_INIT;
-    if (!t->logs)
+    if (!t->logs) {
+        ret->wrong = report_task_ran(t) ? "The log is gone." : NULL;
         return;
+    }
     autofree char *path = mem_printf("%s/%d/out", t->logs, t->row.attempts);
     if (!read_end(path, max * 4 + LINE_MAX_, &raw, &ret->cut))
         ret->wrong = "The log is gone.";

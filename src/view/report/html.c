@@ -237,7 +237,11 @@ void report_html(struct report_details *m, struct buf *out)
     report_html_graph(m, out);
     report_html_costs(m, out);
     report_html_tasks(m, out);
-    buf_addstr(out, "<footer>anabranch " ANABRANCH_VERSION ". Logs: <code>");
-    html_text(out, m->r->logs);
-    buf_addstr(out, "</code></footer>\n</body>\n</html>\n");
+    buf_addstr(out, "<footer>anabranch " ANABRANCH_VERSION ". ");
+    if (m->r->logs) {
+        buf_addstr(out, "Logs: <code>");
+        html_text(out, m->r->logs);
+        buf_addstr(out, "</code>");
+    }
+    buf_addstr(out, "</footer>\n</body>\n</html>\n");
 }

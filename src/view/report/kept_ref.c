@@ -7,11 +7,12 @@
 
 #include <string.h>
 
-static int list_refs(const struct git_place *at, const char *base, const char *result,
+/* heads: the beginning of the names of all branches of the run. */
+static int list_refs(const struct git_place *at, const char *base, const char *heads,
                      const char *tip, struct packed_refs *refs, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
-    if (git_call(at, &text, err, "for-each-ref", "--format=%(objectname) %(refname)", base, result,
+    if (git_call(at, &text, err, "for-each-ref", "--format=%(objectname) %(refname)", base, heads,
                  tip, NULL))
         return -1;
     packed_refs_parse(refs, &text);
@@ -26,6 +27,16 @@ static int base_contains(const struct git_place *at, const char *base, const cha
     return base && git_is_ancestor(at, commit, base, ret_yes, err) ? -1 : 0;
 }
 
+static void forget_lost_branches(struct report *r, const struct packed_refs *refs)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const char **branch = &r->tasks[i].row.branch;
+        autofree char *ref = *branch ? mem_printf("refs/heads/%s", *branch) : NULL;
+        if (ref && !packed_refs_get(refs, ref))
+            *branch = NULL;
+    }
+}
+
 int report_find_kept(struct report *r, const char *git_dir, struct err *err)
 {
     struct git_place at = {.git_dir = git_dir};
@@ -33,11 +44,13 @@ int report_find_kept(struct report *r, const char *git_dir, struct err *err)
     if (!git_dir || !r->row.base || report_is_running(r))
         return 0;
     autofree char *base = mem_printf("refs/heads/%s", r->row.base);
-    autofree char *result = mem_printf("refs/heads/anabranch/%s/" STORE_RESULT, r->row.id);
+    autofree char *heads = mem_printf("refs/heads/anabranch/%s", r->row.id);
+    autofree char *result = mem_printf("%s/" STORE_RESULT, heads);
     autofree char *tip = tip_ref_name(r->row.id);
     own_cleanup(packed_refs_done) struct packed_refs refs = PACKED_REFS_INIT;
-    if (list_refs(&at, base, result, tip, &refs, err))
+    if (list_refs(&at, base, heads, tip, &refs, err))
         return -1;
+    forget_lost_branches(r, &refs);
     const char *ref = packed_refs_get(&refs, result) ? result : tip;
     const char *commit = packed_refs_get(&refs, ref);
     if (!commit)

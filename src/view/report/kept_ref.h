@@ -7,8 +7,8 @@
 
 #include "view/report/report.h"
 
-/* Sets r->kept with one or two git processes. Does nothing while the run is active, or if
- * git_dir is NULL. */
+/* Sets r->kept with one or two git processes, and forgets branches of tasks that are gone. Does
+ * nothing while the run is active, or if git_dir is NULL. */
 int report_find_kept(struct report *r, const char *git_dir, struct err *err);
 
 #endif

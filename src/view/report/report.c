@@ -286,7 +286,9 @@ static void complete_task(struct report *r, struct report_task *t)
     if (strcmp(t->row.state, "running") != 0)
         activity_done(&t->doing);
     t->duration = work_time(r, t->row.started, t->row.finished);
-    if (report_task_ran(t))
+    if (t->row.workspace && !file_exists(t->row.workspace))
+        t->row.workspace = NULL;
+    if (report_task_ran(t) && r->logs)
         t->logs = arena_printf(&r->arena, "%s/%s", r->logs, t->row.id);
     r->ends[t->end]++;
     r->tokens_in += t->row.tokens_in;
@@ -317,7 +319,7 @@ static void complete_report(struct report *r, const char *state_dir)
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
     r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
-    r->logs = keep_string(r, logs);
+    r->logs = file_exists(logs) ? keep_string(r, logs) : NULL;
     r->duration = work_time(r, row->started, r->end);
     for (size_t i = 0; i < r->n; i++)
         complete_task(r, &r->tasks[i]);

@@ -33,7 +33,7 @@ struct report_task {
     struct store_task row; /* state: "interrupted" if the run ended before the task */
     enum report_end end;
     int64_t duration;           /* ms of work, so far if it is not finished; below 0: not started */
-    const char *logs;           /* a folder with one folder per attempt, or NULL */
+    const char *logs;           /* a folder with one folder per attempt; NULL: none, or gone */
     const char *output;         /* the last lines of output, for a failure, or NULL */
     int64_t lane;               /* the lane that it is parked in; below 0: not parked */
     struct activity doing;      /* of a running task */
@@ -57,7 +57,7 @@ struct report {
     int64_t duration, end; /* duration: ms of work; end: the end of the run, or now */
     struct idle idle;
     bool paused; /* the user has paused the run */
-    const char *logs;
+    const char *logs; /* its folder; NULL: it is gone */
     const char *kept; /* the ref with landed work that the base branch does not have (kept_ref.h),
                          or NULL */
     struct report_task *tasks;

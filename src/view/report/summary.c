@@ -79,9 +79,13 @@ static void add_output(const struct report_task *t, struct buf *out)
 {
     if ((t->end != REPORT_FAILED && !report_task_failed_after_landing(t)) || !t->output)
         return;
-    buf_addf(out, "\nLast output of %s, from ", t->row.id);
-    text_add_harmless(out, t->logs);
-    buf_addf(out, "/%d:\n", t->row.attempts);
+    buf_addf(out, "\nLast output of %s", t->row.id);
+    if (t->logs) {
+        buf_addstr(out, ", from ");
+        text_add_harmless(out, t->logs);
+        buf_addf(out, "/%d", t->row.attempts);
+    }
+    buf_addstr(out, ":\n");
     for (const char *line = t->output; *line;) {
         size_t len = strcspn(line, "\n");
         buf_addf(out, "  %.*s\n", (int)len, line);
@@ -91,8 +95,14 @@ static void add_output(const struct report_task *t, struct buf *out)
 
 static void add_conflict(const struct report_task *t, const char *base, struct buf *out)
 {
-    if (t->end != REPORT_CONFLICTED || !t->row.branch)
+    if (t->end != REPORT_CONFLICTED)
         return;
+    if (!t->row.branch) {
+        buf_addf(out, "\nThe branch of %s is gone; if its work is saved, this shows it:\n",
+                 t->row.id);
+        buf_addf(out, "  anabranch salvage show %s/%s\n", t->row.run, t->row.id);
+        return;
+    }
     buf_addf(out, "\nTo resolve %s by hand:\n", t->row.id);
     shell_quote(out, "  git switch", base ? base : "", NULL);
     shell_quote(out, " && git merge", t->row.branch, NULL);
@@ -123,7 +133,7 @@ static void add_salvaged(const struct report *r, struct buf *out)
 
 static void add_kept(const struct report_task *t, struct buf *out)
 {
-    if (t->end != REPORT_LANDED || !t->row.workspace)
+    if (t->end == REPORT_CONFLICTED || t->end == REPORT_UNFINISHED || !t->row.workspace)
         return;
     buf_addf(out, "Workspace of %s: ", t->row.id);
     text_add_harmless(out, t->row.workspace);
@@ -190,6 +200,8 @@ void summary(const struct report *r, bool quiet, struct buf *out)
     for (size_t i = 0; i < r->n; i++)
         add_kept(&r->tasks[i], out);
     add_changes(r, out);
+    if (!r->logs)
+        return;
     buf_addstr(out, "Logs: ");
     text_add_harmless(out, r->logs);
     buf_addch(out, '\n');

@@ -567,3 +567,45 @@ deleted_here() {
     [[ ! -e $folder ]] || fail 'it is left'
     [[ -n $(ls .git/anabranch/runs) ]] || fail 'the run that ended is gone as well'
 }
+
+@test "clean: status and reports show no workspace, branch or log that is gone" {
+    make_repo
+    begin_plan
+    add_task a -- 'sh sed -i s/five/a/ file' "sh $(until_exists b-works)"
+    add_task b -- 'sh sed -i s/five/b/ file' "sh touch $BATS_TEST_TMPDIR/b-works; $(until_exists a-landed)"
+    add_task c 'retry: 0' -- 'write c 1' 'exit 3'
+    start_plan --keep
+    wait_for in_events task.landed a
+    touch "$BATS_TEST_TMPDIR/a-landed"
+    end_plan
+    assert_status 4
+    run anabranch status
+    assert_contains 'Workspace of a: '
+    assert_contains 'Workspace of c: '
+    assert_contains 'Last output of c, from '
+    assert_contains 'Its workspace is '
+    assert_contains '&& git merge anabranch/'
+    assert_contains 'Logs: '
+    anabranch clean --all
+    [[ -z $(git for-each-ref refs/heads/anabranch) ]] || fail "a branch is left"
+    run anabranch status
+    assert_status 0
+    refute_contains "$PWD"
+    refute_contains 'git merge'
+    assert_contains 'Last output of c:'
+    assert_contains "anabranch salvage show $(sqlite3 .git/anabranch/state.db 'select id from runs')/b"
+    run anabranch status --json
+    [[ $(jq -c '[.logs, .tasks[].logs, .tasks[].workspace, .tasks[].branch] | unique' <<<"$output") == '[null]' ]] || fail
+    local format
+    for format in md junit html; do
+        run anabranch report last --format $format
+        assert_status 0
+        refute_contains "$PWD/.git"
+        refute_contains "$PWD/.anabranch"
+    done
+    run anabranch logs a
+    assert_status 3
+    assert_contains 'no such log'
+    run anabranch materialise b
+    assert_status 2
+}
