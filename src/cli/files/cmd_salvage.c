@@ -339,10 +339,7 @@ static const struct opt opts_table[] = {
 };
 
 static const struct arg args[] = {
-    {.name = "ACTION",
-     .help = "The action: list (the default), show, restore or drop",
-     .optional = true,
-     .choices = actions},
+    {.name = "ACTION", .help = "The action (default: list)", .optional = true, .choices = actions},
     {.name = "ID",
      .help = "RUN/TASK/ATTEMPT as listed, or a unique part of it; with restore, followed by a new "
              "folder; with drop, one or more whole ids",

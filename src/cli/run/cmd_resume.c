@@ -52,7 +52,7 @@ static const struct opt opts_table[] = {
     {"engine-exe", 0, OPT_STRING, offsetof(struct resume_opts, engine_exe), "PATH", NULL,
      "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct resume_opts, keep), NULL, NULL,
-     "Keep the workspaces and branches of tasks that land"},
+     "Keep the workspaces and branches of tasks that land or fail"},
     RUN_CALL_OPTS(struct resume_opts),
     {"json", 0, OPT_FLAG, offsetof(struct resume_opts, call.json), NULL, NULL,
      "Print one event per line, as JSON; with --dry-run, print what would be done"},

@@ -113,7 +113,7 @@ static const struct opt opts_table[] = {
     {"engine-exe", 0, OPT_STRING, offsetof(struct run_opts, engine_exe), "PATH", NULL,
      "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct run_opts, keep), NULL, NULL,
-     "Keep the workspaces and branches of tasks that landed"},
+     "Keep the workspaces and branches of tasks that landed or failed"},
     {"log-dir", 0, OPT_STRING, offsetof(struct run_opts, log_dir), "DIR", NULL,
      "Copy what agents print to TASK-stdout.log and TASK-stderr.log in this folder, without "
      "secrets"},

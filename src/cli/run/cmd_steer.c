@@ -48,7 +48,7 @@ static int run_stop_command(const void *options, int argc, char **argv)
 
 static const struct opt stop_opts[] = {
     {"all", 0, OPT_FLAG, offsetof(struct steer_opts, all), NULL, NULL,
-     "Stop the whole run, as Ctrl-C does; a second time, kill its agents"},
+     "Stop the whole run, as SIGTERM does; a second time, kill its agents"},
     {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
      "The run's id, or the beginning of it (default: the live run)"},
     {0},

@@ -220,7 +220,7 @@ static const struct opt opts_table[] = {
     {"engine-exe", 0, OPT_STRING, offsetof(struct streams_opts, engine_exe), "PATH", NULL,
      "The engine's program, if it is not on PATH"},
     {"keep", 0, OPT_FLAG, offsetof(struct streams_opts, keep), NULL, NULL,
-     "Keep the workspaces and branches of streams that landed"},
+     "Keep the workspaces and branches of streams that landed or failed"},
     {"log-dir", 0, OPT_STRING, offsetof(struct streams_opts, log_dir), "DIR", NULL,
      "Copy what agents print to STREAM-stdout.log and STREAM-stderr.log in this folder, without "
      "secrets"},

@@ -39,7 +39,7 @@ int one_call(const struct command *cmd, const struct one_opts *opts, const char 
          offsetof(struct one_opts, keep),                                                          \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Keep the workspace and the branch of the task when it lands"},                           \
+         "Keep the workspace and the branch of the task when it lands or fails"},                  \
         RUN_CALL_OPTS(struct one_opts),                                                            \
     {                                                                                              \
         "json", 0, OPT_FLAG, offsetof(struct one_opts, call.json), NULL, NULL,                     \
