@@ -214,7 +214,9 @@ static int set_choice(const struct opt *opt, const char *word, int *place, struc
 static int set_count(const struct opt *opt, const char *word, int64_t *place, struct err *err)
 {
     int64_t count = text_parse_count(word, strlen(word));
-    if (count <= 0)
+    if (count == 0)
+        return err_set(err, ERR_INPUT, "'--%s' must be at least 1", opt->name);
+    if (count < 0)
         return err_set(err, ERR_INPUT, "'%s' is not a number for '--%s', such as 200, 64k or 2GiB",
                        word, opt->name);
     *place = count;

@@ -252,6 +252,18 @@ on_terminal() {
     refute_contains "$escape"
 }
 
+@test "zero is a number, but not one that an option takes" {
+    run anabranch run --workers 0 plan.yaml
+    assert_status 2
+    assert_line "anabranch: '--workers' must be at least 1"
+    run anabranch history -n 0
+    assert_status 2
+    assert_line "anabranch: '--max-count' must be at least 1"
+    run anabranch history -n many
+    assert_status 2
+    assert_line "anabranch: 'many' is not a number for '--max-count', such as 200, 64k or 2GiB"
+}
+
 # --- output
 
 to_full() { "$ANABRANCH" "$@" >/dev/full; }
