@@ -140,6 +140,15 @@ static const char *get_last_line(struct buf *output)
     return newline ? newline + 1 : output->s;
 }
 
+/* Fails the attempt, and says how the command ended and what it printed last, if anything. */
+static void fail_by_command(struct attempt *attempt, enum failure failure, const char *what,
+                            int exit_code, struct buf *output)
+{
+    const char *last = get_last_line(output);
+    attempt_fail(attempt, failure, "%s (exit code %d)%s%s", what, exit_code, *last ? ": " : "",
+                 last);
+}
+
 /* Fails the attempt and gives the command's output to the next one. */
 static void fail_verification(struct attempt *attempt, int exit_code)
 {
@@ -148,8 +157,7 @@ static void fail_verification(struct attempt *attempt, int exit_code)
     attempt_read_tail(attempt, "verify.err", &output);
     attempt_feedback(attempt, "Your last attempt at this task failed its verification", exit_code,
                      output.s);
-    attempt_fail(attempt, FAILURE_VERIFY, "verification failed (exit code %d): %s", exit_code,
-                 get_last_line(&output));
+    fail_by_command(attempt, FAILURE_VERIFY, "verification failed", exit_code, &output);
 }
 
 /* No agent can repair this. We keep the work, and it lands when the user resumes the run. */
@@ -158,8 +166,7 @@ static void fail_unstartable_verification(struct attempt *attempt, int exit_code
     autobuf struct buf output = BUF_INIT;
     attempt_read_tail(attempt, "verify.err", &output);
     attempt->verification_broken = true;
-    attempt_fail(attempt, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
-                 get_last_line(&output));
+    fail_by_command(attempt, FAILURE_SETUP, "verification cannot start", exit_code, &output);
 }
 
 static void fail_timed_out_verification(struct attempt *attempt)

@@ -1097,6 +1097,20 @@ commit_without_pause() { # BRANCH
     assert_clean 'refs/anabranch/salvage/*/[ab]/1'
 }
 
+@test "run: the reason of a failed verification ends without a colon if it printed nothing" {
+    make_repo
+    begin_plan
+    add_task a 'retry: {verify: 0}' 'verify: exit 3' -- 'write a 1'
+    add_task b 'retry: {verify: 0}' 'verify: echo out; exit 3' -- 'write b 1'
+    add_task c 'verify: exit 127' -- 'write c 1'
+    run_plan
+    assert_status 1
+    run anabranch status --json
+    [[ $(jq -r '.tasks[].reason' <<<"$output") == 'verification failed (exit code 3)
+verification failed (exit code 3): out
+verification cannot start (exit code 127)' ]] || fail
+}
+
 @test "run: a verification's program that is missing is found before an agent is paid" {
     make_repo
     begin_plan 'landing: {verify: [no-such-program, --all]}'
