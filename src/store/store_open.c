@@ -326,6 +326,23 @@ static int open_immutable(struct store *store, const char *path, struct err *err
                : store_failed(store, "open", err);
 }
 
+/* A writer was killed in the middle of a transaction. SQLite undoes it when somebody reads who may
+ * write. */
+static int open_to_undo(struct store *store, const char *path, struct err *err)
+{
+    store_shut(store);
+    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+        return store_failed(store, "open", err);
+    (void)sqlite3_busy_timeout(store->db, BUSY_MS);
+    return 0;
+}
+
+static int open_again(struct store *store, const char *path, struct err *err)
+{
+    bool must_undo = (sqlite3_errcode(store->db) & 0xff) == SQLITE_READONLY;
+    return must_undo ? open_to_undo(store, path, err) : open_immutable(store, path, err);
+}
+
 static int fail_damaged(struct store *store, const char *path, struct err *err)
 {
     return err_set(err, ERR_ENV,
@@ -341,7 +358,7 @@ static int open_readable(struct store **ret, const char *path, struct err *err)
         return store_failed(store, "open", err);
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
     if (read_version(store, &version, &tables, err) &&
-        (open_immutable(store, path, err) || read_version(store, &version, &tables, err)))
+        (open_again(store, path, err) || read_version(store, &version, &tables, err)))
         return store->damaged ? fail_damaged(store, path, err) : -1;
     if (!tables)
         return fail_never_ran(err);

@@ -44,6 +44,52 @@ one_task() { # ID STEP...
     add_task "$id" -- "$@"
 }
 
+# Leaves the record as a writer that is killed in the middle of a transaction: SQLite must undo it.
+kill_writer() { # STATEMENTS
+    python3 - "$db" "$1" <<'END'
+import os, sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+for statement in ["pragma journal_mode=delete", "pragma cache_size=1", "begin immediate", *sys.argv[2].split(";;")]:
+    db.execute(statement).fetchall()
+db.execute("create table filler (x)")
+db.executemany("insert into filler values (?)", [("x" * 4000,)] * 100)
+os._exit(0)
+END
+    [[ -s $db-journal ]] || fail 'there is nothing to undo'
+}
+
+# --- a writer that was killed
+
+@test "a record whose first writer was killed is empty, and no error" {
+    make_repo
+    mkdir .git/anabranch
+    local call
+    for call in status history resume 'logs t'; do
+        kill_writer 'select 1'
+        # shellcheck disable=SC2086
+        run_apart anabranch $call
+        assert_status 2
+        [[ $stderr == *'nothing was ever run in this repository'* ]] || fail "$call"
+    done
+    one_task t 'write a one'
+    kill_writer 'select 1'
+    run_plan
+    assert_status 0
+    [[ $(sql 'select count(*) from runs') == 1 ]] || fail "$(sql 'select * from runs')"
+}
+
+@test "a record whose writer was killed is read as it was before" {
+    make_run
+    kill_writer 'delete from runs;;delete from tasks'
+    run_apart anabranch status
+    assert_status 0
+    assert_contains '1 landed'
+    kill_writer 'delete from runs'
+    run_apart anabranch history
+    assert_status 0
+    assert_contains "$old"
+}
+
 # --- versions
 
 @test "a record of a newer program is refused, and stays as it is" {
