@@ -42,6 +42,8 @@ static int rehearse_plan(const struct rehearsal *r, struct plan_file *pf, const 
     run_observe(run, rehearsal_clock_event, &clock);
     if (opts->json)
         run_observe(run, print_event, NULL);
+    if (opts->json && opts->keep)
+        (void)fprintf(stderr, "The rehearsal is in %s\n", r->dir);
     int code = run_go(run, &err) ? cli_fail_by(&err) : run_result(run).exit_code;
     if (!opts->json) {
         autobuf struct buf out = BUF_INIT;

@@ -89,6 +89,14 @@ assert_thrown_away() {
     [[ $(git -C "$dir/clone" show main:from-file) == x ]] || fail "not landed there"
     refute_in main from-file
     rm -r "$dir"
+    # Events as JSON are alone on standard output.
+    rehearse --keep --json
+    assert_status 0
+    jq -e . <<<"$output" >/dev/null || fail
+    dir=$(sed -n 's/^The rehearsal is in //p' <<<"$stderr")
+    [[ -d $dir/clone ]] || fail "the folder is not named: $stderr"
+    rm -r "$dir"
+    assert_thrown_away
 }
 
 @test "rehearse: the plan's own commands are run only on request" {
