@@ -167,6 +167,31 @@ assert_noted_first() { # TEXT
     done
 }
 
+@test "people: changes in another work tree that has main are named before the run, with a command that works" {
+    local there=$BATS_TEST_TMPDIR/there advice
+    make_repo
+    git switch -q -c side
+    git worktree add -q "$there" main
+    echo mine >>"$there/file"
+    begin_plan 'base: main'
+    add_task a 'owns: [file]' -- 'append file ten'
+    run_plan
+    assert_status 4
+    assert_noted_first "main is checked out in '$there' with uncommitted changes: file."
+    assert_contains ', not yet on main'
+    git -C "$there" checkout -q file
+    advice=$(grep '^  git ' <<<"$output")
+    bash -c "$advice" || fail "$advice"
+    assert_in main file "$(git show side:file)"$'\nten'
+    # Without changes there is nothing to say.
+    begin_plan 'base: main'
+    add_task b 'owns: [b]' -- 'write b 1'
+    run_plan
+    assert_status 0
+    refute_contains 'uncommitted'
+    git worktree remove "$there"
+}
+
 @test "people: a rebase that is under way when the run starts is named first" {
     make_repo
     diverge

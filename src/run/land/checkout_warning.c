@@ -18,13 +18,21 @@ static bool may_change(const struct run *run, const char *path)
     return false;
 }
 
-/* Lists the files whose content differs from HEAD, each ending with a NUL. If all stat data is
- * as in the index, git need not read the files. */
-static int list_dirty(const struct run *run, struct buf *out, struct err *err)
+static bool is_here(const struct run *run, const char *path)
 {
-    struct git_place at = {.git_dir = run->pf->repo.git_dir, .work_tree = run->pf->repo.root};
+    return strcmp(path, run->pf->repo.root) == 0;
+}
+
+/* Lists the files in the checkout at `path` whose content differs from HEAD, each ending with a
+ * NUL. If all stat data is as in the index, git need not read the files. */
+static int list_dirty(const struct run *run, const char *path, struct buf *out, struct err *err)
+{
+    autofree char *git_dir = checkout_move_git_dir(&run->pf->repo, path, err);
+    struct git_place at = {.git_dir = git_dir, .work_tree = path};
     autobuf struct buf status = BUF_INIT;
-    if (!run->repo_watch->checkout.changed.n)
+    if (!git_dir)
+        return -1;
+    if (is_here(run, path) && !run->repo_watch->checkout.changed.n)
         return git_call(&at, out, err, "diff-index", "--cached", "--name-only", "-z",
                         "--no-renames", "--ignore-submodules=all", "HEAD", NULL);
     if (git_call(&at, &status, err, "-C", at.work_tree, "status", "--porcelain", "-z",
@@ -37,9 +45,10 @@ static int list_dirty(const struct run *run, struct buf *out, struct err *err)
     return 0;
 }
 
-static void warn_dirty(struct run *run, const struct buf *paths)
+static void warn_dirty(struct run *run, const char *path, const struct buf *paths)
 {
     autobuf struct buf names = BUF_INIT;
+    autofree char *elsewhere = is_here(run, path) ? NULL : mem_printf("in '%s'", path);
     struct err why = {0};
     size_t n = 0;
     for (const char *s = paths->s; s < paths->s + paths->len; s += strlen(s) + 1) {
@@ -52,16 +61,26 @@ static void warn_dirty(struct run *run, const struct buf *paths)
     if (n > SHOWN)
         buf_addf(&names, " and %zu more", n - SHOWN);
     if (n && err_set(&why, ERR_ENV,
-                     "%s is checked out here with uncommitted changes: %s. Work on these files "
+                     "%s is checked out %s with uncommitted changes: %s. Work on these files "
                      "cannot land there and stays on a branch: commit or stash the changes "
                      "first",
-                     run->base, names.s))
+                     run->base, elsewhere ? elsewhere : "here", names.s))
         record_error(run, -1, &why);
+}
+
+static void look_for_changes(struct run *run)
+{
+    autobuf struct buf path = BUF_INIT, paths = BUF_INIT;
+    struct err err = {0};
+    if (checkout_move_find(run, run->base_ref, &path, &err) ||
+        (path.len && list_dirty(run, path.s, &paths, &err)))
+        record_error(run, -1, &err);
+    else if (path.len)
+        warn_dirty(run, path.s, &paths);
 }
 
 void checkout_warning(struct run *run)
 {
-    autobuf struct buf paths = BUF_INIT;
     struct err err = {0}, why = {0};
     bool used;
     if (!run->base || run->only_reads)
@@ -72,11 +91,7 @@ void checkout_warning(struct run *run)
         (void)err_set(&why, ERR_ENV, "nothing can land on %s yet: %.*s", run->base,
                       (int)strcspn(run->refusal, "\n"), run->refusal);
         record_error(run, -1, &why);
-    } else if (run->repo_watch->has_checkout &&
-               checkout_move_is_here(&run->pf->repo, run->base_ref)) {
-        if (list_dirty(run, &paths, &err))
-            record_error(run, -1, &err);
-        else
-            warn_dirty(run, &paths);
+    } else if (run->repo_watch->has_checkout) {
+        look_for_changes(run);
     }
 }

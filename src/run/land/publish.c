@@ -539,13 +539,18 @@ void publisher_done(struct publisher *p)
     free(p->target);
 }
 
-/* If someone removed the base, the advice is to make it again. */
+/* If someone removed the base, the advice is to make it again. If it is checked out in another
+ * work tree, git cannot switch to it here. */
 static char *make_advice(const struct run *run)
 {
     struct git_place at = run_place(run);
-    autobuf struct buf base = BUF_INIT, out = BUF_INIT;
+    autobuf struct buf base = BUF_INIT, path = BUF_INIT, out = BUF_INIT;
+    bool used = checkout_move_find(run, run->base_ref, &path, NULL) == 0 && path.len &&
+                strcmp(path.s, run->pf->repo.root) != 0;
     if (git_resolve(&at, run->base_ref, &base, NULL)) {
         shell_quote(&out, "git branch", run->base, run->result, NULL);
+    } else if (used) {
+        shell_quote(&out, "git -C", path.s, "merge", run->result, NULL);
     } else {
         shell_quote(&out, "git switch", run->base, NULL);
         shell_quote(&out, " && git merge", run->result, NULL);
