@@ -358,10 +358,10 @@ END
     add_task c 'estimate: 1h' 'env: {SIM_ACCOUNT: other}' -- "sh test -e $BATS_TEST_TMPDIR/again || exec sleep 4332" 'write c 1'
     start_plan
     wait_for in_events task.started c
-    touch "$BATS_TEST_TMPDIR/again"
     kill -INT "$engine"
     end_plan
     assert_status 130
+    touch "$BATS_TEST_TMPDIR/again" # before that, its first agent could find it
     start_resume
     wait_for in_events task.landed c
     kill -INT "$engine"
