@@ -419,11 +419,11 @@ void run_close(struct run *run)
         return;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {tr->reason,       tr->commit,        tr->landed,
-                               tr->branch,       tr->start,         tr->action,
-                               tr->feedback,     tr->workspace,     tr->session,
-                               tr->remake_from,  tr->first_start,   tr->pending_message,
-                               tr->last_session, tr->landed_before, tr->committed_before};
+        char *const owned[] = {
+            tr->reason,       tr->commit,        tr->landed,           tr->branch,
+            tr->start,        tr->action,        tr->feedback,         tr->workspace,
+            tr->session,      tr->remake_from,   tr->first_start,      tr->pending_message,
+            tr->last_session, tr->landed_before, tr->committed_before, tr->start_before};
         for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         strv_done(&tr->own_heads);

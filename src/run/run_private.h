@@ -54,9 +54,10 @@ struct task_run {
     char *last_session;    /* session of the last attempt, if known; or NULL */
 
     char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
-    char *session;                          /* the next attempt resumes this session; or NULL */
-    char *remake_from; /* ... in a new workspace with the content of this commit as uncommitted
-                          files; or NULL */
+    char *start_before; /* the commit that it then started from, or NULL: not known here */
+    char *session;      /* the next attempt resumes this session; or NULL */
+    char *remake_from;  /* ... in a new workspace with the content of this commit as uncommitted
+                           files; or NULL */
 };
 
 struct lane_account;

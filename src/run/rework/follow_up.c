@@ -1,5 +1,6 @@
 #include "run/rework/follow_up.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "run/resume/resume_private.h"
 
@@ -10,7 +11,24 @@ void follow_up_begin(struct run *run, uint32_t task)
         resume_set(&tr->landed_before, NULL, tr->landed);
     if (tr->commit)
         resume_set(&tr->committed_before, NULL, tr->commit);
+    if (tr->start)
+        resume_set(&tr->start_before, NULL, tr->start);
     task_report_if(run, task, ENGINE_FOLLOW_UP_BEGAN, tr->landed_before);
+}
+
+/* The start and the commit of a landed task show its changes. If the engine was killed during the
+ * further work, the record has only the start of that, but the landing shows the earlier one. */
+static void restore_start(struct run *run, struct task_run *tr)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf start = BUF_INIT;
+    if (!tr->start_before && tr->committed_before) {
+        autofree char *onto = mem_printf("%s^1", tr->landed_before);
+        if (git_call(&at, &start, NULL, "merge-base", tr->committed_before, onto, NULL) == 0)
+            resume_set(&tr->start_before, NULL, start.s);
+    }
+    if (tr->start_before)
+        resume_set(&tr->start, NULL, tr->start_before);
 }
 
 void follow_up_restore(struct run *run, uint32_t task)
@@ -20,6 +38,7 @@ void follow_up_restore(struct run *run, uint32_t task)
     struct node *data = node_new_map(&a);
     resume_set(&tr->landed, &tr->status.landed, tr->landed_before);
     resume_set(&tr->commit, &tr->status.commit, tr->committed_before);
+    restore_start(run, tr);
     node_put_string(&a, data, "commit", tr->landed);
     node_put_string(&a, data, "base", run->base);
     node_put_bool(&a, data, "unchanged", true);

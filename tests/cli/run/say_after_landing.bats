@@ -233,3 +233,32 @@ sim> write b 2'
     assert_status 1
     [[ $(of_task .state) == failed ]] || fail "$(of_task .)"
 }
+
+@test "say: after further work that failed or changed nothing, the diff of a landed task is that of its landing" {
+    land_two
+    local diff start
+    diff=$(anabranch diff a)
+    start=$(anabranch status --json | jq -r '.tasks[0].start_commit')
+    assert_diff() {
+        [[ $(anabranch status --json | jq -r '.tasks[0].start_commit') == "$start" ]] || fail "$(anabranch status --json)"
+        [[ $(anabranch diff a) == "$diff" ]] || fail "$(anabranch diff a)"
+    }
+    git commit -q --allow-empty -m later
+    say a 'sim> say nothing'
+    assert_status 0
+    assert_diff
+    say a 'sim> exit 3'
+    assert_status 1
+    assert_diff
+    # The same if the engine is killed meanwhile.
+    start_say a "sim> sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)
+sim> exit 3"
+    kill_run
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume --json 3>&-
+    assert_status 1
+    assert_diff
+    say a 'sim> write a 2'
+    assert_status 0
+    [[ $(anabranch diff a) == *+2* && $(anabranch diff a) == *-1* ]] || fail "$(anabranch diff a)"
+}
