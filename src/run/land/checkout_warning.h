@@ -8,8 +8,8 @@
 
 #include "run/run_private.h"
 
-/* Prints the warnings. Needs one git process if the base is checked out here, else up to three. Only paths that a
- * task of the run may change count. */
+/* Prints the warnings. Needs one git process if the base is checked out here, else up to three.
+ * Only paths that a task of the run may change count. */
 void checkout_warning(struct run *run);
 
 #endif

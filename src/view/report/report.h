@@ -56,7 +56,7 @@ struct report {
     struct store_run row;  /* state: "interrupted" if its process is gone */
     int64_t duration, end; /* duration: ms of work; end: the end of the run, or now */
     struct idle idle;
-    bool paused; /* the user has paused the run */
+    bool paused;      /* the user has paused the run */
     const char *logs; /* its folder; NULL: it is gone */
     const char *kept; /* the ref with landed work that the base branch does not have (kept_ref.h),
                          or NULL */
