@@ -31,7 +31,7 @@ struct session {
 
 static const char branch_prefix[] = "cast-parallel-";
 
-static int fail(const char *message)
+static int print_error(const char *message)
 {
     cast_say(CAST_ERROR, "%s", message);
     return EXIT_TASK;
@@ -128,7 +128,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
 static int print_problems(const struct problems *ps)
 {
     dropin_print_errors(ps, "");
-    return fail("Cannot run the plan.");
+    return print_error("Cannot run the plan.");
 }
 
 /* Cutting between consecutive batches is the purpose of that tool; warn about other cuts. */
@@ -262,7 +262,7 @@ static void print_failed_streams(const struct session *s)
     cast_say(CAST_ERROR, "To resume: anabranch resume %s", run_id(s->run));
 }
 
-static int finish(const struct session *s)
+static int print_result(const struct session *s)
 {
     struct run_result r = run_result(s->run);
     if (r.failed || r.skipped)
@@ -288,8 +288,8 @@ static int finish(const struct session *s)
 static int report_open_error(const struct err *err)
 {
     if (strstr(err->msg, "--base"))
-        return fail("No branch is checked out: switch to the one to merge into first");
-    return fail(err->msg);
+        return print_error("No branch is checked out: switch to the one to merge into first");
+    return print_error(err->msg);
 }
 
 static int run_streams(struct session *s)
@@ -311,7 +311,7 @@ static int run_streams(struct session *s)
     if (run_open(&s->run, &s->sf.plan, s->plan->path, &ro, &err))
         return report_open_error(&err);
     run_observe(s->run, on_event, s);
-    int code = run_go(s->run, &err) ? fail(err.msg) : finish(s);
+    int code = run_go(s->run, &err) ? print_error(err.msg) : print_result(s);
     run_close(s->run);
     return code;
 }
@@ -321,7 +321,7 @@ static int check_claude(const struct plan *plan)
     for (size_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
         if ((!t->engine || t->engine == ENGINE_CLAUDE) && agent_check(ENGINE_CLAUDE, t, NULL, NULL))
-            return fail("claude was not found on PATH");
+            return print_error("claude was not found on PATH");
     }
     return EXIT_OK;
 }
@@ -362,7 +362,7 @@ static int find_repository(struct session *s, struct git_repo *repo)
 {
     struct err err = {0};
     if (git_open(repo, ".", &err) || !repo->root)
-        return fail(*err.msg ? err.msg : "This is not a git repository");
+        return print_error(*err.msg ? err.msg : "This is not a git repository");
     s->state_dir = state_path(repo->common);
     choose_names(s, repo);
     return EXIT_OK;

@@ -58,14 +58,14 @@ static void count_ends(const struct orchestra *o, size_t counts[ORCHESTRA_END_CO
         counts[orchestra_end(o, t)]++;
 }
 
-static double tenths(double seconds)
+static double round_to_tenths(double seconds)
 {
     return round(seconds * 10) / 10;
 }
 
 static double run_seconds(const struct orchestra *o)
 {
-    return tenths((double)(o->finished - o->started) / 1000);
+    return round_to_tenths((double)(o->finished - o->started) / 1000);
 }
 
 static const char *agent_of(const struct orchestra *o, uint32_t task)
@@ -94,7 +94,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
     node_put_string(a, map, "id", o->pf->plan.tasks[task].id);
     node_put_string(a, map, "agent", agent_of(o, task));
     node_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
-    node_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
+    node_put_real(a, map, "duration_sec", round_to_tenths(orchestra_seconds(o, task)));
     node_put_int(a, map, "retry_count", orchestra_retries(o, task));
     node_put_string(a, map, "failure_category", orchestra_category(o, task));
     node_put_string(a, map, "commit", landed_commit(o, task));

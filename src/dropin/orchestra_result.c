@@ -126,7 +126,7 @@ void orchestra_result_read(const struct orchestra *o, const char *path, struct o
 }
 
 /* Classifies by the phrases that the other tool uses; false if the text contains none. */
-static bool classify(const char *text, enum failure *ret)
+static bool classify_text(const char *text, enum failure *ret)
 {
     static const struct {
         const char *words;
@@ -160,7 +160,7 @@ static bool classify_file(const char *dir, const char *name, bool last, enum fai
     read_end(path, RESULT_MAX, &text);
     const char *words = last_line(text.s, text.len, &len);
     buf_add(&line, words, len);
-    return classify(last ? line.s : text.s, ret);
+    return classify_text(last ? line.s : text.s, ret);
 }
 
 static bool is_retried(enum failure failure)

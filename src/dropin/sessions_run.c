@@ -167,7 +167,7 @@ static void collect_item(void *ctx, const struct cleanup_item *item)
     }
 }
 
-static void warn(void *ctx, const char *message)
+static void print_warning(void *ctx, const char *message)
 {
     autobuf struct buf line = BUF_INIT;
     (void)ctx;
@@ -193,8 +193,11 @@ int sessions_cleanup(const struct sessions_options *unused)
     struct cleanup_report t = {.removed = BUF_INIT, .skipped = BUF_INIT};
     struct git_repo repo = {0};
     struct err err = {0};
-    struct cleanup_options opts = {
-        .repo = &repo, .tell = collect_item, .warn = warn, .waiting = cli_waiting, .ctx = &t};
+    struct cleanup_options opts = {.repo = &repo,
+                                   .tell = collect_item,
+                                   .warn = print_warning,
+                                   .waiting = cli_waiting,
+                                   .ctx = &t};
     (void)unused;
     interrupt_watch();
     int rc = sessions_repository(&repo, &err);

@@ -249,8 +249,8 @@ static size_t ending_len(const struct secrets *secrets, const char *s, size_t le
 
 /* Masks secrets that begin before `end`. The first `covered` bytes of the text are masked already.
  * Returns how many bytes after `end` are covered by a mask. */
-static size_t mask(const struct secrets *secrets, const char *s, size_t len, size_t end,
-                   size_t covered, struct buf *out)
+static size_t mask_text(const struct secrets *secrets, const char *s, size_t len, size_t end,
+                        size_t covered, struct buf *out)
 {
     size_t plain = covered < end ? covered : end;
     for (size_t at = 0; secrets->values.n && at < end; at++) {
@@ -270,7 +270,7 @@ static size_t mask(const struct secrets *secrets, const char *s, size_t len, siz
 
 void secrets_mask(const struct secrets *secrets, const char *s, size_t len, struct buf *out)
 {
-    (void)mask(secrets, s, len, len, 0, out);
+    (void)mask_text(secrets, s, len, len, 0, out);
 }
 
 void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
@@ -282,7 +282,7 @@ void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
         end = len;
     if (front)
         buf_addstr(out, masked);
-    size_t covered = mask(secrets, s, len, end, front, out);
+    size_t covered = mask_text(secrets, s, len, end, front, out);
     if (end < len && !covered)
         buf_addstr(out, masked);
 }
@@ -353,7 +353,7 @@ const struct node *secrets_mask_tree(const struct secrets *secrets, const struct
 static void flush_until(struct secrets_stream *stream, size_t end, struct buf *out)
 {
     struct buf *rest = &stream->rest;
-    stream->covered = mask(stream->secrets, rest->s, rest->len, end, stream->covered, out);
+    stream->covered = mask_text(stream->secrets, rest->s, rest->len, end, stream->covered, out);
     memmove(rest->s, rest->s + end, rest->len - end);
     buf_cut(rest, rest->len - end);
 }

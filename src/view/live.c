@@ -56,7 +56,7 @@ static bool is_over(enum task_state state)
     return state >= TASK_LANDED;
 }
 
-static void activate(struct live *l, uint32_t task)
+static void add_active_task(struct live *l, uint32_t task)
 {
     for (size_t i = 0; i < l->active.n; i++) {
         if (l->active.v[i] == task)
@@ -65,7 +65,7 @@ static void activate(struct live *l, uint32_t task)
     vec_push(&l->active, task);
 }
 
-static void deactivate(struct live *l, uint32_t task)
+static void remove_active_task(struct live *l, uint32_t task)
 {
     size_t kept = 0;
     for (size_t i = 0; i < l->active.n; i++) {
@@ -81,9 +81,9 @@ static void set_state(struct live *l, uint32_t task, enum task_state state)
     l->count[state]++;
     l->tasks[task].state = state;
     if (is_over(state))
-        deactivate(l, task);
+        remove_active_task(l, task);
     else
-        activate(l, task);
+        add_active_task(l, task);
 }
 
 void live_state(struct live *l, uint32_t task, enum task_state state)

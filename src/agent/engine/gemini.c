@@ -15,8 +15,8 @@ static const char *approval_mode(const struct task *task)
     return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto_edit";
 }
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "gemini", "-o", "stream-json", "--approval-mode",
@@ -123,7 +123,7 @@ static const char *const keys[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
 
 const struct engine_def engine_gemini = {
     .program = "gemini",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_gemini,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_MS,

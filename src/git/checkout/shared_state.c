@@ -283,7 +283,7 @@ static int visit_file(struct snapshot *l, FTS *fts, FTSENT *e, struct err *err)
     }
 }
 
-static int walk(struct snapshot *l, struct err *err)
+static int walk_files(struct snapshot *l, struct err *err)
 {
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
@@ -413,7 +413,7 @@ static void compare_packed(void *ctx, const char *name, const char *from, const 
                (struct git_content){.s = to, .len = to ? strlen(to) : 0});
 }
 
-static void compare(struct snapshot *l)
+static void compare_snapshots(struct snapshot *l)
 {
     const struct shared_state *s = l->state;
     for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
@@ -445,7 +445,7 @@ static void replace_snapshot(struct snapshot *l)
     s->packed = l->packed;
 }
 
-static int check(struct shared_state *state, struct git_changes *changes, struct err *err)
+static int take_snapshot(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
     struct snapshot l = {.state = state,
                          .changes = changes,
@@ -454,13 +454,13 @@ static int check(struct shared_state *state, struct git_changes *changes, struct
     if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
         return err_sys(err, "read the clock");
     /* Read files first, then packed refs: git first packs a ref, then deletes its file. */
-    if (walk(&l, err) || read_packed(&l, err)) {
+    if (walk_files(&l, err) || read_packed(&l, err)) {
         free_entries(l.entries.v, l.entries.n);
         packed_refs_done(&l.packed);
         return -1;
     }
     if (changes)
-        compare(&l);
+        compare_snapshots(&l);
     replace_snapshot(&l);
     return 0;
 }
@@ -487,13 +487,13 @@ void shared_state_note_ref(struct shared_state *state, const char *ref, const ch
 
 int shared_state_look(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
-    return check(state, changes, err);
+    return take_snapshot(state, changes, err);
 }
 
 int shared_state_open(struct shared_state *state, const char *common, struct err *err)
 {
     *state = (struct shared_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
-    if (check(state, NULL, err) == 0)
+    if (take_snapshot(state, NULL, err) == 0)
         return 0;
     shared_state_close(state);
     return -1;

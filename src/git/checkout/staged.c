@@ -210,7 +210,7 @@ static void replace_snapshot(struct staged *s, struct index_state *c)
     c->lines = c->unseen = (struct strv){0};
 }
 
-static int check(struct staged *s, struct staged_change *ret, struct err *err)
+static int check_index(struct staged *s, struct staged_change *ret, struct err *err)
 {
     own_cleanup(index_state_done) struct index_state c = {.root = BUF_INIT};
     if (read_index(s, &c, err) || read_lines(s, &c, err))
@@ -227,7 +227,7 @@ int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch 
                 size_t id_len, struct err *err)
 {
     *s = (struct staged){.repo = repo, .batch = batch, .id_len = id_len, .first = BUF_INIT};
-    if (check(s, NULL, err))
+    if (check_index(s, NULL, err))
         return -1;
     autofree char *path = index_path(s);
     bool keep = s->lines.n && s->index.st_size <= STAGED_INDEX_MAX;
@@ -238,5 +238,5 @@ int staged_look(struct staged *s, struct staged_change *ret, struct err *err)
 {
     autofree char *path = index_path(s);
     struct stat now = stat_of(path);
-    return git_index_is_same(&s->index, &now) ? 0 : check(s, ret, err);
+    return git_index_is_same(&s->index, &now) ? 0 : check_index(s, ret, err);
 }

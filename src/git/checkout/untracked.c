@@ -415,7 +415,7 @@ static void compare_single(const struct untracked *u, const struct walk *w,
         add_change(changes, was, is);
 }
 
-static void compare(struct untracked *u, struct walk *w, struct untracked_changes *changes)
+static void compare_files(struct untracked *u, struct walk *w, struct untracked_changes *changes)
 {
     for (size_t i = 0, k = 0; i < u->files.n || k < w->files.n;) {
         struct untracked_file *was = i < u->files.n ? &u->files.v[i] : NULL;
@@ -455,7 +455,7 @@ int untracked_look(struct untracked *u, struct untracked_changes *changes, struc
     struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
     int rc = walk_all(&w, u->root, u->index, u->id_len, err);
     if (rc == 0) {
-        compare(u, &w, changes);
+        compare_files(u, &w, changes);
         replace_snapshot(u, &w);
     }
     walk_done(&w);

@@ -59,8 +59,8 @@ static int has_patches(const struct git_place *at, const char *commit, const cha
 
 /* Writes the commit that a squash would create; no ref points to it. We write the object directly,
  * because then it needs no identity and is always the same. */
-static int squash(const struct git_place *at, const char *tree, const char *parent, struct buf *ret,
-                  struct err *err)
+static int write_squashed(const struct git_place *at, const char *tree, const char *parent,
+                          struct buf *ret, struct err *err)
 {
     static const char identity[] = "anabranch <anabranch@localhost> 0 +0000";
     autostrv struct strv args = {0};
@@ -79,7 +79,7 @@ static int is_squashed(const struct git_place *at, const char *tree, const char 
                        const char *into, bool *ret_yes, struct err *err)
 {
     autobuf struct buf squashed_commit = BUF_INIT;
-    return squash(at, tree, fork, &squashed_commit, err) ||
+    return write_squashed(at, tree, fork, &squashed_commit, err) ||
                    has_patches(at, squashed_commit.s, into, ret_yes, err)
                ? -1
                : 0;
@@ -120,8 +120,8 @@ static int is_contained(const struct git_place *at, const char *commit, const ch
 }
 
 /* Compares patches first: this also finds changes that were changed again later. */
-static int compare(const struct git_place *at, const char *commit, const char *fork,
-                   const char *into, enum merged *ret, struct err *err)
+static int compare_with_fork(const struct git_place *at, const char *commit, const char *fork,
+                             const char *into, enum merged *ret, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, fork_tree = BUF_INIT;
     bool rebased = false, squashed = false, contained = false;
@@ -146,7 +146,7 @@ int merged_look(const struct git_place *at, const char *commit, const char *into
     if (find_fork(at, commit, into, &fork, err))
         return -1;
     if (fork.len && strcmp(fork.s, commit) != 0)
-        return compare(at, commit, fork.s, into, ret, err);
+        return compare_with_fork(at, commit, fork.s, into, ret, err);
     *ret = fork.len ? MERGED_WHOLE : MERGED_NOT;
     return 0;
 }

@@ -59,7 +59,7 @@ static void note_folder(struct reader *r, const struct buf *path, size_t entries
 }
 
 /* The index may name trees that were pruned: we rebuild these. */
-static bool exists(const struct reader *r, const unsigned char *id)
+static bool has_object(const struct reader *r, const unsigned char *id)
 {
     autobuf struct buf name = BUF_INIT, out = BUF_INIT;
     struct err none = {0};
@@ -92,7 +92,7 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
             buf_addch(&path, '/');
         node.path = path.len;
         node.subtrees = read.subtrees;
-        if (read.entries > 0 && !node.known && exists(r, read.id)) {
+        if (read.entries > 0 && !node.known && has_object(r, read.id)) {
             note_folder(r, &path, (size_t)read.entries, read.id);
             node.known = true;
         }

@@ -334,7 +334,7 @@ static void grow_tree(struct meeting *m)
     }
 }
 
-static void meet(struct meeting *m, uint32_t i, uint32_t k)
+static void check_overlap(struct meeting *m, uint32_t i, uint32_t k)
 {
     struct claimed *a = m->entries[i].claimed, *b = m->entries[k].claimed;
     if (!m->stopped && glob_overlap(a->glob, b->glob, NULL))
@@ -352,7 +352,7 @@ static void try_entry(struct meeting *m, const struct open_search *s, uint32_t k
     if (s->done != NO_NODE && m->entries[k].open_at == s->done &&
         (m->entries[s->entry].open_at != s->done || k <= s->entry))
         return;
-    meet(m, s->entry, k);
+    check_overlap(m, s->entry, k);
 }
 
 /* A part of an index: the places [lo, hi) of `through`, or these numbers themselves. */
@@ -476,7 +476,7 @@ static void meet_exact(struct meeting *m, struct pair p)
     const struct places a = m->nodes.v[p.a].exact, b = m->nodes.v[p.b].exact;
     for (size_t i = 0; i < a.v.n; i++) {
         for (size_t k = p.a == p.b ? i + 1 : 0; k < b.v.n; k++)
-            meet(m, a.v.v[i], b.v.v[k]);
+            check_overlap(m, a.v.v[i], b.v.v[k]);
     }
 }
 
@@ -601,7 +601,7 @@ static void fit_children(struct meeting *m, uint32_t x, uint32_t up, bool are_si
     candidates_done(&best);
 }
 
-static void descend(struct meeting *m, struct pair p)
+static void compare_children(struct meeting *m, struct pair p)
 {
     const struct component a = m->nodes.v[p.a], b = m->nodes.v[p.b];
     bool swap = b.children < a.children;
@@ -614,7 +614,7 @@ static void descend(struct meeting *m, struct pair p)
     }
 }
 
-static void release(struct meeting *m)
+static void free_meeting(struct meeting *m)
 {
     for (size_t i = 0; i < m->nodes.n; i++) {
         vec_done(&m->nodes.v[i].open.v);
@@ -650,7 +650,7 @@ void claims_meet(struct claims *c, meet_fn *fn, void *ctx)
     while (m.pairs.n && !m.stopped) {
         struct pair next = m.pairs.v[--m.pairs.n];
         meet_at(&m, next);
-        descend(&m, next);
+        compare_children(&m, next);
     }
-    release(&m);
+    free_meeting(&m);
 }

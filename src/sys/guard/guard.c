@@ -236,7 +236,7 @@ static void end_leftovers(struct guard *g)
     }
 }
 
-static void quote(struct buf *out, const char *s)
+static void add_quoted(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
     text_add_harmless(&safe, s);
@@ -258,7 +258,7 @@ static void add_stuck(const struct guard *g, struct buf *line)
         return;
     proc_table_command(all.all.v[0].pid, &command);
     buf_addstr(line, ",\"stuck\":");
-    quote(line, command.s);
+    add_quoted(line, command.s);
 }
 
 static int write_status(const struct guard *g, struct err *err)
@@ -271,7 +271,7 @@ static int write_status(const struct guard *g, struct err *err)
     buf_addf(&line, ",\"means\":\"%s\"", contain_words[g->c.means]);
     for (size_t i = 0; i < g->swept.n; i++) {
         buf_addstr(&line, i ? "," : ",\"swept\":[");
-        quote(&line, g->swept.v[i]);
+        add_quoted(&line, g->swept.v[i]);
     }
     if (g->swept.n)
         buf_addf(&line, "],\"left\":%zu", g->left);

@@ -67,7 +67,7 @@ static int hex_value(char c)
 
 /* Decodes %41 to A. Returns NULL for control characters, which none of our names contain, and for
  * an incomplete escape. */
-static const char *decode(struct arena *a, struct span t, bool plus)
+static const char *decode_percents(struct arena *a, struct span t, bool plus)
 {
     char *out = arena_alloc(a, t.len + 1);
     size_t n = 0;
@@ -92,7 +92,7 @@ static const char *decode(struct arena *a, struct span t, bool plus)
 
 static int read_part(struct http_head *head, struct span t)
 {
-    const char *part = decode(&head->arena, t, false);
+    const char *part = decode_percents(&head->arena, t, false);
     if (!part || !*part || strchr(part, '/') || strcmp(part, ".") == 0 || strcmp(part, "..") == 0 ||
         head->part_count == HTTP_PARTS_MAX)
         return -1;
@@ -121,7 +121,8 @@ static int read_query_field(struct http_head *head, struct span t)
         return 0;
     if (!cut_at(&t, '=', &name))
         t.len = 0;
-    struct http_field field = {decode(&head->arena, name, true), decode(&head->arena, t, true)};
+    struct http_field field = {decode_percents(&head->arena, name, true),
+                               decode_percents(&head->arena, t, true)};
     if (!field.name || !field.value || head->query_count == HTTP_FIELDS_MAX)
         return -1;
     head->query[head->query_count++] = field;

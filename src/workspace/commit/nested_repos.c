@@ -206,7 +206,7 @@ static bool is_worktree_of(const char *git_dir, const char *common)
 
 /* Copies its objects into our repository. We refuse a shallow clone, because it would make our
  * repository shallow too. */
-static int fetch(const struct git_place *at, const struct inner *in, struct err *err)
+static int fetch_commits(const struct git_place *at, const struct inner *in, struct err *err)
 {
     struct git_place ours = {.git_dir = at->common};
     autofree char *heads = mem_printf("+refs/heads/*:%s/heads/*", in->ref);
@@ -247,7 +247,7 @@ int nested_repos_save(const struct git_place *at, const struct workspace *ws,
     if (open_inner(at, ws, path, &in, err) || read_files(at, &in, paths, path, err) ||
         has_own(&in, ret_saved, err))
         return err_wrap(err, "the repository '%s'", path);
-    if (*ret_saved && (fetch(at, &in, err) || read_files(at, &in, paths, path, err) ||
+    if (*ret_saved && (fetch_commits(at, &in, err) || read_files(at, &in, paths, path, err) ||
                        commit_files(at, &in, path, err)))
         return err_wrap(err, "the repository '%s'", path);
     return 0;

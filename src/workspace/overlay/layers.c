@@ -425,8 +425,8 @@ static int remove_empty(int folder, const char *name, const char *workspace, str
 }
 
 /* Identifies the layers. If the run has no record, they may be any folder. */
-static int identify(const char *layers, const char *common, int folder, struct file_id *ret,
-                    struct err *err)
+static int identify_folder(const char *layers, const char *common, int folder, struct file_id *ret,
+                           struct err *err)
 {
     struct stat st;
     if (folder_record_owner(common, layers, folder, ret) == FOLDER_OURS)
@@ -446,7 +446,7 @@ int layers_retire(const char *workspace, const char *common, const char *gone,
     autoclose int folder = -1;
     const char *name, *own = strrchr(layers, '/') + 1, *as = strrchr(gone, '/') + 1;
     if (beneath_folder_of(workspace, &folder, &name, err) ||
-        identify(layers, common, folder, ret_id, err) || drop_commit(workspace, err) ||
+        identify_folder(layers, common, folder, ret_id, err) || drop_commit(workspace, err) ||
         overlay_unmount(workspace, err))
         return -1;
     if (beneath_rename(folder, own, folder, as) < 0)
