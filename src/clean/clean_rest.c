@@ -4,6 +4,7 @@
 #include "clean/clean_private.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "clean/unbegun_runs.h"
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
@@ -428,7 +429,7 @@ static int clean_temporary_entry(struct cleaner *c, const char *dir, const char 
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     bool used;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(path, c->scratch) == 0)
+    if (str_is_dots(name) || strcmp(path, c->scratch) == 0)
         return 0;
     if (is_in_use(c, name, &used, err))
         return -1;

@@ -1,6 +1,7 @@
 #include "threads/fanout/fanout.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "threads/claude_settings.h"
 
 #include <dirent.h>
@@ -23,8 +24,7 @@ static bool has_only_settings(const struct thread *t, const char *folder)
     DIR *dir = opendir(path);
     bool alone = dir != NULL;
     for (struct dirent *e; alone && (e = readdir(dir));)
-        alone = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-                is_settings(dir, e->d_name);
+        alone = str_is_dots(e->d_name) || is_settings(dir, e->d_name);
     if (dir)
         (void)closedir(dir);
     return alone;

@@ -1,6 +1,7 @@
 #include "workspace/workspace.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
 #include "sys/contain/overlayfs.h"
@@ -294,7 +295,7 @@ bool workspace_has_tree(const struct workspace *ws)
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        n += !str_is_dots(e->d_name);
     if (dir)
         (void)closedir(dir);
     return n > 0 && !workspace_is_replaced(ws, &words);

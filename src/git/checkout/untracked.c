@@ -117,8 +117,7 @@ static bool read_folder(struct frame *f)
         return false;
     }
     for (struct dirent *d; (d = readdir(dir));) {
-        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
-            strcmp(d->d_name, ".git") != 0)
+        if (!str_is_dots(d->d_name) && strcmp(d->d_name, ".git") != 0)
             vec_push(&f->items, (struct item){mem_str(d->d_name), is_folder(f->fd, d)});
     }
     (void)closedir(dir);

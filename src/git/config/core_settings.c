@@ -32,7 +32,7 @@ static char *user_file(const char *name)
     return home ? mem_printf("%s/.config/git/%s", home, name) : NULL;
 }
 
-static bool exists(const char *path)
+static bool leads_to_file(const char *path)
 {
     return path && access(path, F_OK) == 0;
 }
@@ -42,8 +42,9 @@ static bool exists(const char *path)
 static bool has_global_attributes(void)
 {
     autofree char *own = user_file("attributes");
-    return getenv("GIT_ATTR_SOURCE") || exists(own) || exists("/etc/gitattributes") ||
-           exists("/usr/local/etc/gitattributes") || exists("/opt/homebrew/etc/gitattributes");
+    return getenv("GIT_ATTR_SOURCE") || leads_to_file(own) || leads_to_file("/etc/gitattributes") ||
+           leads_to_file("/usr/local/etc/gitattributes") ||
+           leads_to_file("/opt/homebrew/etc/gitattributes");
 }
 
 static void set_excludes(struct git_core *core, const char *value)

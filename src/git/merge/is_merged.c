@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-/* The id of the last common commit; empty if there is none. */
-static int find_fork(const struct git_place *at, const char *a, const char *b, struct buf *ret,
-                     struct err *err)
-{
-    autostrv struct strv args = {0};
-    autobuf struct buf errout = BUF_INIT;
-    int status;
-    strv_pushl(&args, "merge-base", a, b, NULL);
-    if (git_try(at, &args, ret, &errout, &status, err))
-        return -1;
-    buf_cut(ret, strcspn(ret->s, "\n"));
-    return status > 1 ? err_set(err, ERR_ENV, "git merge-base: %s", errout.s) : 0;
-}
-
 /* Lists the commits on one side of a range whose patch git also finds on the other side. *ret_all
  * is true if these are all commits of that side. */
 static int list_side(const struct git_place *at, const char *side, const char *range,
@@ -143,7 +129,7 @@ int merged_look(const struct git_place *at, const char *commit, const char *into
                 struct err *err)
 {
     autobuf struct buf fork = BUF_INIT;
-    if (find_fork(at, commit, into, &fork, err))
+    if (git_find_fork(at, commit, into, &fork, err))
         return -1;
     if (fork.len && strcmp(fork.s, commit) != 0)
         return compare_with_fork(at, commit, fork.s, into, ret, err);

@@ -125,23 +125,12 @@ static bool read_known_trees(struct reader *r)
     return good && first.good;
 }
 
-/* Most folders have the same tree as in another task's commit. */
-static int write_tree(struct reader *r, const struct buf *tree, struct buf *ret_id, struct err *err)
-{
-    const char *known = git_batch_tree_id(r->batch, tree);
-    if (!known)
-        return git_batch_write(r->batch, GIT_BATCH_TREE, tree, ret_id, err);
-    buf_addstr(ret_id, known);
-    buf_addf(&r->required, "%s\n", known);
-    return 0;
-}
-
 /* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     struct level *l = &r->levels.v[r->levels.n - 1];
-    if (write_tree(r, &l->tree, &id, err))
+    if (git_batch_use_tree(r->batch, &l->tree, &r->required, &id, err))
         return -1;
     buf_done(&l->tree);
     if (--r->levels.n) {

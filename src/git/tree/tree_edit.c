@@ -149,17 +149,6 @@ static bool has_clash(const struct edit *e, const struct buf *tree)
     return clash;
 }
 
-/* A folder may now have the same tree as in another task's commit. */
-static int write_tree(struct edit *e, const struct buf *tree, struct buf *ret_id, struct err *err)
-{
-    const char *known = git_batch_tree_id(e->batch, tree);
-    if (!known)
-        return git_batch_write(e->batch, GIT_BATCH_TREE, tree, ret_id, err);
-    buf_addstr(ret_id, known);
-    buf_addf(&e->required, "%s\n", known);
-    return 0;
-}
-
 /* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
 {
@@ -169,7 +158,7 @@ static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
     e->plain = !l->has_new || !has_clash(e, &l->made);
     if (!e->plain)
         return 0;
-    if ((l->made.len || !above) && write_tree(e, &l->made, &id, err)) {
+    if ((l->made.len || !above) && git_batch_use_tree(e->batch, &l->made, &e->required, &id, err)) {
         e->plain = false;
         return git_batch_refused(err) ? 0 : -1;
     }

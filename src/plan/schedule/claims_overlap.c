@@ -12,6 +12,7 @@
  * finds the fewest candidates, and compare the globs of the pairs that remain.
  */
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "plan/schedule/claims.h"
 
 #include <stdlib.h>
@@ -127,19 +128,9 @@ static bool is_closed(const char *s, size_t len)
     return true;
 }
 
-/* A slash sorts before all bytes, so that paths with the same leading components are adjacent. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    int x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0;
-    int y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
-    return x - y;
-}
-
 static int compare_entries(const void *a, const void *b)
 {
-    return compare_paths(((const struct entry *)a)->path, ((const struct entry *)b)->path);
+    return str_compare_paths(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
 static const char *fold_path(struct meeting *m, const char *path)

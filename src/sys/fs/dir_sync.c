@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
@@ -53,16 +54,6 @@ static int open_side(const char *root, const char *path, FTS **ret, struct err *
 static const char *get_relative_path(const FTSENT *e, const char *root)
 {
     return e->fts_path + strlen(root) + 1;
-}
-
-/* Compares paths in the order of the walk: a folder, then its contents, then its next sibling. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    int x = !*a ? 0 : *a == '/' ? 1 : (unsigned char)*a + 1;
-    int y = !*b ? 0 : *b == '/' ? 1 : (unsigned char)*b + 1;
-    return x - y;
 }
 
 /* Finds the next entry that exists. */
@@ -305,8 +296,8 @@ static int sync_next(struct walk *w, struct err *err)
 {
     int which = !w->src_entry   ? 1
                 : !w->dst_entry ? -1
-                                : compare_paths(get_relative_path(w->src_entry, w->m->from),
-                                                get_relative_path(w->dst_entry, w->m->to));
+                                : str_compare_paths(get_relative_path(w->src_entry, w->m->from),
+                                                    get_relative_path(w->dst_entry, w->m->to));
     if (which > 0 ? remove_entry(w, err) : which < 0 ? copy_entry(w, err) : sync_entry(w, err))
         return -1;
     if (which <= 0)

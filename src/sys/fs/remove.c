@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/strv.h"
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/btrfs.h"
@@ -228,11 +229,6 @@ static void remove_entry(struct removal *r, int at, const char *name, bool may_b
         record_failure(r, at, name, errno == EISDIR ? why : errno);
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* Leaves the current folder, in which only failed entries remain, and removes it if it is empty. */
 static void leave_folder(struct removal *r, int at)
 {
@@ -264,7 +260,7 @@ static void remove_next(struct removal *r, int at)
     const struct dirent *e;
     do {
         e = readdir(l->dir);
-    } while (e && (is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
+    } while (e && (str_is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
     if (e)
         remove_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
     else

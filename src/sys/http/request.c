@@ -1,6 +1,7 @@
 #include "sys/http/request.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 
 #include <string.h>
 
@@ -93,7 +94,7 @@ static const char *decode_percents(struct arena *a, struct span t, bool plus)
 static int read_part(struct http_head *head, struct span t)
 {
     const char *part = decode_percents(&head->arena, t, false);
-    if (!part || !*part || strchr(part, '/') || strcmp(part, ".") == 0 || strcmp(part, "..") == 0 ||
+    if (!part || !*part || strchr(part, '/') || str_is_dots(part) ||
         head->part_count == HTTP_PARTS_MAX)
         return -1;
     head->parts[head->part_count++] = part;

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 #include "run/run_private.h"
 #include "sys/fs/dirs.h"
@@ -108,7 +109,7 @@ static bool has_only_link(const struct thread *t)
     DIR *dir = opendir(t->path);
     bool only_link = dir != NULL;
     for (struct dirent *e; only_link && (e = readdir(dir));)
-        only_link = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+        only_link = str_is_dots(e->d_name) ||
                     (strcmp(e->d_name, ".git") == 0 && is_line(t->path, ".git", link));
     if (dir)
         (void)closedir(dir);

@@ -1,6 +1,7 @@
 #include "threads/own/write.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/text/text.h"
 #include "sys/fs/path_target.h"
 #include "threads/claude_settings.h"
@@ -104,7 +105,7 @@ static char *resolve_folder(const char *path)
 static bool has_name(const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
-    return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    return *name && !str_is_dots(name);
 }
 
 int own_write(const struct git_repo *repo, const struct threads *all, const struct thread *t,

@@ -1,6 +1,7 @@
 #include "workspace/commit/nested_repos.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ static bool is_empty(const char *path)
     if (!dir)
         return true;
     for (struct dirent *e; empty && (e = readdir(dir));)
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        empty = str_is_dots(e->d_name);
     (void)closedir(dir);
     return empty;
 }
