@@ -68,19 +68,6 @@ static double run_seconds(const struct orchestra *o)
     return round_to_tenths((double)(o->finished - o->started) / 1000);
 }
 
-static const char *agent_of(const struct orchestra *o, uint32_t task)
-{
-    const char *agent = o->pf->plan.tasks[task].agent;
-    return agent ? agent : "";
-}
-
-static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
-{
-    autobuf struct buf text = BUF_INIT;
-    timestamp_format(&text, time);
-    node_put_string(a, map, key, text.s);
-}
-
 /* The commit on the base branch with the task's work, or NULL. */
 static const char *landed_commit(const struct orchestra *o, uint32_t task)
 {
@@ -92,7 +79,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
 {
     struct node *map = node_add_map(a, list);
     node_put_string(a, map, "id", o->pf->plan.tasks[task].id);
-    node_put_string(a, map, "agent", agent_of(o, task));
+    node_put_string(a, map, "agent", orchestra_agent(o, task));
     node_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
     node_put_real(a, map, "duration_sec", round_to_tenths(orchestra_seconds(o, task)));
     node_put_int(a, map, "retry_count", orchestra_retries(o, task));
@@ -107,8 +94,8 @@ static void write_json(const struct orchestra *o, struct buf *out)
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     count_ends(o, counts);
     node_put_string(&a, root, "manifest", orchestra_name(o));
-    put_time(&a, root, "started_at", o->started);
-    put_time(&a, root, "finished_at", o->finished);
+    node_put_time(&a, root, "started_at", o->started);
+    node_put_time(&a, root, "finished_at", o->finished);
     node_put_real(&a, root, "duration_sec", run_seconds(o));
     node_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
     node_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
@@ -154,7 +141,7 @@ static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
     buf_addstr(out, "| ");
     add_cell(out, o->pf->plan.tasks[task].id);
     buf_addstr(out, " | ");
-    add_cell(out, agent_of(o, task));
+    add_cell(out, orchestra_agent(o, task));
     buf_addf(out, " | %s %s | ", icons[end], end_names[end]);
     if (ran)
         buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));

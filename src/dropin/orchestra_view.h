@@ -70,7 +70,9 @@ bool orchestra_timed_out(const struct orchestra *o, uint32_t task);
 const char *orchestra_category(const struct orchestra *o, uint32_t task);
 int orchestra_retries(const struct orchestra *o, uint32_t task);
 double orchestra_seconds(const struct orchestra *o, uint32_t task); /* over all attempts */
-const char *orchestra_name(const struct orchestra *o);              /* of the manifest */
+/* The agent that the manifest names, or "". */
+const char *orchestra_agent(const struct orchestra *o, uint32_t task);
+const char *orchestra_name(const struct orchestra *o); /* of the manifest */
 
 /* The last twenty non-blank lines of the agent's output. */
 void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out);

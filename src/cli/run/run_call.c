@@ -5,6 +5,8 @@
 #include "cli/run/detach.h"
 #include "cli/run/run_end.h"
 #include "cli/run/run_view.h"
+#include "sys/term.h"
+#include "view/dry_run_text.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -64,5 +66,25 @@ int run_call_go(const struct run_call *call, struct run *run, const struct plan_
     code = run_end(run, summary_kind(call), &call->reports, code);
     if (rc || run_result(run).signal)
         print_how_to_resume(run);
+    return code;
+}
+
+static int print_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
+{
+    autobuf struct buf out = BUF_INIT;
+    dry_run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
+    return cli_print(out.s, out.len);
+}
+
+int run_call_open(const struct run_call *call, struct plan_file *pf, const char *path,
+                  const struct run_options *ro, bool dry_run)
+{
+    struct err err = {0};
+    struct run *run;
+    if (run_open(&run, pf, path, ro, &err))
+        return cli_fail_by(&err);
+    int code =
+        dry_run ? print_dry_run(run, pf, ro->wanted) : run_call_go(call, run, pf, ro->wanted);
+    run_close(run);
     return code;
 }

@@ -190,15 +190,6 @@ static void put_tool(struct sarif *s, struct node *run)
     }
 }
 
-static void put_time(struct sarif *s, struct node *map, const char *key, int64_t time)
-{
-    autobuf struct buf text = BUF_INIT;
-    if (!time)
-        return;
-    timestamp_format(&text, time);
-    node_put_string(s->a, map, key, text.s);
-}
-
 static void put_invocation(struct sarif *s, struct node *run)
 {
     const struct store_run *row = &s->m->r->row;
@@ -206,8 +197,10 @@ static void put_invocation(struct sarif *s, struct node *run)
     node_put_bool(s->a, map, "executionSuccessful", row->finished && row->exit_code == 0);
     if (row->finished)
         node_put_int(s->a, map, "exitCode", row->exit_code);
-    put_time(s, map, "startTimeUtc", row->started);
-    put_time(s, map, "endTimeUtc", row->finished);
+    if (row->started)
+        node_put_time(s->a, map, "startTimeUtc", row->started);
+    if (row->finished)
+        node_put_time(s->a, map, "endTimeUtc", row->finished);
 }
 
 static void put_run(struct sarif *s, struct node *run)
