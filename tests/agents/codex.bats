@@ -10,7 +10,7 @@ teardown() {
     model_stop
 }
 
-# What it would look for elsewhere ends at once, as without a network.
+# codex may look for things elsewhere: its requests fail at once, as without a network.
 begin_codex() {
     agent_available codex
     make_repo

@@ -72,7 +72,7 @@ salvaged() {
     [[ $(logged) -eq 1000000 ]] || fail "its logs have $(logged) bytes"
 }
 
-# --- what is changed
+# Changed files
 
 @test "bounds: a change of more files than limits.change.files fails, and all of it is saved" {
     local how
@@ -152,7 +152,7 @@ salvaged() {
     assert_contains '100001 files not saved'
 }
 
-# --- what is left
+# Left files
 
 # bats test_tags=slow
 @test "bounds: twenty thousand folders in each other are removed" {

@@ -201,7 +201,7 @@ assert_sibling_is_there() {
     assert_in main elsewhere/inner inner
 }
 
-# --- what is verified
+# Verification
 
 @test "landing: a clean verification sees the commit and nothing else" {
     make_repo
@@ -276,7 +276,7 @@ END" 'read_only: true'
     assert_clean
 }
 
-# --- what has landed
+# Landed work
 
 trailers() { # TASK RUN
     printf 'done\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n' "$1" "$2"

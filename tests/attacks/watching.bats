@@ -15,7 +15,7 @@ change() { # NAME MEMBER
         sed -n "s/.*\"$2\":\"\([^\"]*\)\".*/\1/p"
 }
 
-# --- the saved plan
+# The saved plan
 
 # A run that was killed, whose folder is $saved.
 killed_run() {
@@ -53,7 +53,7 @@ killed_run() {
     [[ $stderr == *"'$saved/run.json' is not as the run wrote it"* ]] || fail "it was resumed"
 }
 
-# --- saved work
+# Saved work
 
 # A line of an agent's shell that waits for a ref that ends so, deletes it and all of its kind, and prunes.
 wipe() { # END PATTERN
@@ -180,7 +180,7 @@ git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --
     [[ -z $stderr && -z $(find .git/anabranch/vault -type f) ]] || fail 'it comes back'
 }
 
-# --- the user's checkout
+# The user's checkout
 
 @test "files of the checkout that git does not track are watched, and their content is saved" {
     make_repo

@@ -20,7 +20,7 @@ struct git_batch {
     size_t id_len; /* in hexadecimal digits */
 };
 
-/* --- in place of git ---------------------------------------------------------------------- */
+/* Stand-ins for git */
 
 int git_batch_resolve(struct git_batch *batch, const char *expression, struct buf *out,
                       bool *ret_found, struct err *err)
@@ -80,7 +80,7 @@ int git_batch_use_tree(struct git_batch *batch, const struct buf *bytes, struct 
     return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
+/* Reading */
 
 static bool is_id(const struct git_index *index, const unsigned char *id)
 {

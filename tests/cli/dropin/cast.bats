@@ -59,7 +59,7 @@ assert_error() { # CODE MESSAGE: the first line of what is said
     [[ ${stderr%%$'\n'*} == "$(error "$2")" ]] || fail "expected: $(error "$2")"
 }
 
-# --- the command line
+# The command line
 
 @test "cast-parallel: --help" {
     cast --help
@@ -183,7 +183,7 @@ cast parallel — dry run
     assert_error 2 "Plan file not found: $HOME/nothere"
 }
 
-# --- running
+# Runs
 
 @test "cast-parallel: two sessions, merged into the branch that is checked out" {
     begin
@@ -281,7 +281,7 @@ END
     [[ -z $stderr ]] || fail
 }
 
-# --- its defects
+# Defects of cast-parallel that we do not copy
 
 @test "CP-1 as cast-parallel: what is not committed is merged as well" {
     begin

@@ -103,7 +103,7 @@ write_state() { # ID...: as an earlier run of this manifest would have
         "$hash" "${ids%,}" 2026-01-01T00:00:00Z 2026-01-01T00:00:00Z >"$(state_file)"
 }
 
-# --- test_cli: the command line
+# test_cli: the command line
 
 @test "test_cli: --version prints the version and exits 0" {
     make_programs
@@ -320,7 +320,7 @@ Execution plan (max_workers=5):
     [[ $(ls -A) == plan.md ]] || fail "made: $(ls -A)"
 }
 
-# --- test_manifest, through --dry-run
+# test_manifest, through --dry-run
 
 @test "test_manifest: two tasks that write one path are refused, by whatever name it goes" {
     make_place
@@ -439,7 +439,7 @@ END
     [[ $(<"$SEEN") == /agent-tester ]] || fail "the prompt was: $(<"$SEEN")"
 }
 
-# --- test_runner_t7: the graph. The agents stamp when they begin and end.
+# test_runner_t7: the graph. The agents stamp when they begin and end.
 
 # Each agent notes its begin and end, in order, in one file.
 stamped() { # ID
@@ -630,7 +630,7 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     assert_in main b b
 }
 
-# --- test_retry_backoff
+# test_retry_backoff
 
 # An agent that fails with the given words until its n-th attempt, and how often it was called.
 failing() { # TIMES EXIT WORDS
@@ -784,7 +784,7 @@ END
         fail "$(<.claude/logs/a-stdout.log)"
 }
 
-# --- test_report
+# test_report
 
 @test "test_report: JSON has the fields of that tool, and the commit (PO-50)" {
     make_place
@@ -852,7 +852,7 @@ END
     assert_output '[1,1,["conflict","none"]]'
 }
 
-# --- test_resume_deps, test_run_state
+# test_resume_deps, test_run_state
 
 @test "test_run_state: the file's name, fields and place; it goes away when all is well" {
     make_place
@@ -927,7 +927,7 @@ END
     assert_status 0
     assert_task a '\[skip] a (dev) resumed'
     assert_task b '\[ok] b *'
-    # What changes a task does.
+    # A change of a task counts.
     echo "$state" >"$(state_file)"
     sed -i 's/echo "$RANDOM/echo  "$RANDOM/' plan.md
     orchestra --resume
@@ -1126,7 +1126,7 @@ END
     [[ $stderr != *killed* ]] || fail 'told again'
 }
 
-# --- test_review_fixes
+# test_review_fixes
 
 @test "test_review_fixes: flags for reading and writing; the prompt is not among them (PO-40, PO-42)" {
     make_place
@@ -1215,7 +1215,7 @@ END
     assert_output '[[["done"],"https://hooks.example.com/c"],[["failed"],"https://hooks.example.com/f"]]'
 }
 
-# --- the result that an agent prints
+# The result that an agent prints
 
 @test "a result is shown in the summary: status, cycles, report, reason" {
     make_place
@@ -1282,7 +1282,7 @@ END
     assert_task broken '\[fail] broken *it went wrong'
 }
 
-# --- test_runner_v04: worktrees, branches, merging
+# test_runner_v04: worktrees, branches, merging
 
 @test "test_runner_v04: branch names, the guard's variable, the worktree's top" {
     make_place

@@ -63,7 +63,7 @@ kill_engines() { # [PID...]
     wait "${engines[@]}" 2>/dev/null || :
 }
 
-# What the engine of a means has told becomes the output.
+# Makes the events of the engine with this containment the output.
 of_means() { # MEANS
     output=$(<"$BATS_TEST_TMPDIR/$1.events")
     stderr=$(<"$BATS_TEST_TMPDIR/$1.errors")
@@ -75,9 +75,9 @@ until_there() { # SUFFIX
     echo "sh until test -s \$STAMPS.$1; do sleep 0.02; done"
 }
 
-# --- marks
+# Marks
 
-# Who has not become the command yet when its guard is killed is known by what the guard has.
+# If a guard is killed before its child became the command, we know the child by the guard's mark.
 @test "guard: a guard has the mark of what it starts, and no two have the same" {
     make_repo
     begin_plan
@@ -93,7 +93,7 @@ until_there() { # SUFFIX
     ! grep -q outer "$STAMPS.marks" || fail "it is the mark of another run"
 }
 
-# --- what tasks leave behind
+# Leftovers of tasks
 
 # Everything that those do who do not want to end.
 nasty_tasks() {
@@ -148,7 +148,7 @@ assert_swept() { # MEANS
     assert_clean
 }
 
-# --- the end of an engine or a guard
+# The end of an engine or a guard
 
 # As no_agents, for git and others that the runs of this test started as well.
 nothing_marked() {
@@ -244,7 +244,7 @@ nothing_marked() {
     no_agents || fail "alive:" "$(agents_alive)"
 }
 
-# --- signals
+# Signals
 
 @test "guard: the second signal ends a git that hangs" {
     make_repo
@@ -380,7 +380,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- limits
+# Limits
 
 @test "guard: more memory than allowed ends a task, and is said" {
     make_repo
@@ -440,7 +440,7 @@ END
     exec {lifeline}>&-
 }
 
-# --- who and where
+# Users and places
 
 @test "guard: in a namespace a task sees its own processes, and all else as it is" {
     [[ $MEANS == *namespace* ]] || skip "no namespaces here"
@@ -507,7 +507,7 @@ END
     assert_clean
 }
 
-# --- doctor
+# Doctor
 
 @test "doctor: says what there is, each with a verdict" {
     make_repo

@@ -17,12 +17,12 @@ start_resume() {
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Of the events in $output, those of that name: "TIME TASK", or what the filter makes of them.
+# Prints the events of this name in $output as "TIME TASK", or as the filter says.
 told() { # NAME [FILTER]
     jq -r --arg name "$1" "select(.event == \$name) | ${2:-.time + \" \" + (.task // \"\")}" <<<"$output"
 }
 
-# What of two points in time is not later.
+# Checks that the first time is not later than the second.
 assert_order() { # EARLIER LATER
     [[ ! $1 > $2 ]] || fail "$1 is later than $2"
 }
@@ -48,7 +48,7 @@ last_reset() {
     told limit.opened .reset | sort | tail -n 1
 }
 
-# --- waiting
+# Waiting
 
 @test "limits: nothing else of the engine starts before the reset; one goes first, the others follow" {
     make_repo
@@ -200,7 +200,7 @@ last_reset() {
     [[ $(told limit.opened '.reset // "none"') == none ]] || fail "a reset was made up"
 }
 
-# --- not waiting
+# Without waiting
 
 @test "limits: with --no-wait the task fails with its class, and the rest goes on" {
     make_repo
@@ -297,7 +297,7 @@ END
     assert_clean
 }
 
-# --- seen
+# Display
 
 @test "limits: plain lines and status say which engine waits, until when, and for how many" {
     make_repo
@@ -325,7 +325,7 @@ END
     wait "$engine" || true
 }
 
-# --- stopped while it waits
+# Stops while a task waits
 
 @test "limits: Ctrl-C while all is parked ends at once, saved, and resume goes on in the session" {
     make_repo
@@ -370,7 +370,7 @@ END
     assert_event limit.opened '' '"engine":"sim"'
     refute_event task.started a
     refute_event task.preparing b
-    # Who does not want to wait any longer need not.
+    # The user may stop waiting.
     run_apart anabranch resume --json --no-wait 3>&-
     assert_no_sanitizer
     assert_status 0
@@ -433,7 +433,7 @@ END
     assert_in main a $'one\ntwo'
 }
 
-# --- agents that wait by themselves
+# Agents that wait by themselves
 
 # A program that says a line on each output, and then waits for its model, as it was told to.
 stub_waiting() { # PROGRAM OUT ERR

@@ -21,7 +21,7 @@ sessions() { # TASK
     jq -r 'select(.type == "start") | .session' .git/anabranch/runs/*/"$1"/*/out | sort -u | paste -s -d ' '
 }
 
-# What an attempt was told.
+# Prints the prompt of an attempt.
 prompt_of() { # TASK ATTEMPT
     cat .git/anabranch/runs/*/"$1/$2/prompt"
 }
@@ -71,7 +71,7 @@ start_claude() {
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# --- verification
+# Verification
 
 @test "repair: what fails verification goes on in its session, merged with what has landed, in every style" {
     make_repo
@@ -137,7 +137,7 @@ start_claude() {
     assert_in main status $'?? a\n?? b\n?? status'
 }
 
-# --- ownership
+# Ownership
 
 @test "repair: what left its paths is told which, and no commit of that lands" {
     make_repo
@@ -157,7 +157,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1' 'refs/anabranch/salvage/*/b/1' 'refs/anabranch/salvage/*/b/2'
 }
 
-# --- conflicts
+# Conflicts
 
 @test "repair: a conflict is resolved by its agent where the plan says so, in every style" {
     make_repo
@@ -230,7 +230,7 @@ start_claude() {
     assert_in main file $'one\ntwo\nthree\nfour\n5\nsix\nseven\neight\nnine'
 }
 
-# --- who cannot go on
+# Agents that cannot be resumed
 
 @test "repair: without a session it begins again, told the same; after a conflict on what has landed" {
     make_repo
@@ -258,7 +258,7 @@ start_claude() {
     assert_prompt v 2 'says no'
 }
 
-# --- interrupted
+# Interrupted repairs
 
 @test "repair: killed while a conflict is resolved: the session is gone on with, and what it resolves lands once" {
     make_repo

@@ -43,7 +43,7 @@ assert_once() { # TASK...
     for task in "$@"; do assert_in main "$task" x; done
 }
 
-# --- where it was cut off
+# Points of interruption
 
 @test "resume: what landed stays, what ran is saved and runs again, the rest runs" {
     make_repo
@@ -377,7 +377,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/b/1'
 }
 
-# --- what did not finish well
+# Tasks that did not succeed
 
 @test "resume: what failed and was skipped runs again, unless it is to stay so" {
     make_repo
@@ -483,7 +483,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- which run
+# The choice of the run
 
 @test "resume: a run that is alive is left alone, and another one is gone on with" {
     make_repo
@@ -556,7 +556,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-# --- a plan that was edited
+# A plan that was edited
 
 @test "resume: an edited plan keeps what is the same, and does the rest" {
     make_repo
@@ -663,7 +663,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- after a power cut
+# After a power cut
 
 # From now on the attempts that there are were of another start of the machine.
 restart_machine() {

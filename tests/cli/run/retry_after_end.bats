@@ -151,7 +151,7 @@ run_row() { # COLUMNS
     assert_in main file $'one\ntwo\nthree\nfour\nFIVE\nb\nc\nsix\nseven\neight\nnine'
     assert_in main c 1
     [[ $(prompt_of c 2) == $'Both.\n'*'in conflict with what has landed'* ]] || fail "$(prompt_of c 2)"
-    # What is not resolved is where it was.
+    # A conflict that nobody resolved stays as it was.
     begin_plan 'overlap: allow'
     add_task a 'order: 1' -- 'sh sed -i s/nine/NINE/ file'
     add_task b 'order: 2' -- 'on 1 sh sed -i s/nine/b/ file'

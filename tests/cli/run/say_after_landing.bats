@@ -26,7 +26,7 @@ of_task() { # FORMULA OF JQ, about b
     anabranch status --json | jq -r ".tasks[] | select(.id == \"b\") | $1"
 }
 
-# Whether task b is landed as it was, and its further work failed.
+# Checks that task b is still landed, and that its further work failed with this class.
 assert_still_landed() { # CLASS
     [[ $(of_task '[.state, .failure, .landed, .commit] | join(" ")') == "landed $1 $landed $commit" ]] ||
         fail "$(of_task .)" "expected: landed $1 $landed $commit"

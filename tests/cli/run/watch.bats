@@ -25,7 +25,7 @@ outside() { # COMMAND
     echo "sh cd '$PWD' && $1"
 }
 
-# --- nothing to tell
+# Nothing to report
 
 @test "shared: agents that keep to their workspaces are not told of, and cost no process" {
     make_repo
@@ -143,7 +143,7 @@ END
     assert_clean
 }
 
-# --- configuration
+# Configuration
 
 @test "shared: core.bare and core.worktree are put back" {
     make_repo
@@ -250,7 +250,7 @@ END
     [[ $(git config http.extraheader) == *hush ]]
 }
 
-# --- refs
+# Refs
 
 @test "shared: a deleted branch is told of, its commit kept, and the command brings it back" {
     make_repo
@@ -377,7 +377,7 @@ END
     assert_clean
 }
 
-# --- HEAD, stash, hooks, files
+# HEAD, stash, hooks, files
 
 @test "shared: a switched checkout is told of, and left" {
     make_repo
@@ -478,7 +478,7 @@ END
     [[ $(<.git/info/exclude) == *plan.yaml* ]]
 }
 
-# --- the user
+# The user
 
 @test "shared: what the user does meanwhile is not undone" {
     make_repo
@@ -507,7 +507,7 @@ END
     assert_in main a A
 }
 
-# --- reports
+# Reports
 
 @test "shared: summary and reports have a section about it" {
     make_repo

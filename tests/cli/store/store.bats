@@ -44,7 +44,7 @@ one_task() { # ID STEP...
     add_task "$id" -- "$@"
 }
 
-# --- versions
+# Versions
 
 @test "a record of a newer program is refused, and stays as it is" {
     make_run
@@ -81,7 +81,7 @@ one_task() { # ID STEP...
     assert_summary first landed
 }
 
-# --- damage
+# Damage
 
 @test "readers report a damaged journal, and the next run sets it aside" {
     make_run
@@ -178,7 +178,7 @@ one_task() { # ID STEP...
     assert_in main c three
 }
 
-# --- writes that fail
+# Writes that fail
 
 # One task goes on until it is stopped; `t` begins when that has work to lose, and gets as far as the
 # record lets it.
@@ -316,7 +316,7 @@ salvaged() { # TASK PATH TEXT
     [[ $stderr == *"state.db' cannot be written to"* ]] || fail "expected: cannot be written to"
 }
 
-# --- what stays on disk
+# Data that stays on disk
 
 @test "of an attempt its logs stay, and nothing as large as the repository" {
     make_repo
@@ -334,7 +334,7 @@ salvaged() { # TASK PATH TEXT
     [[ $(find .git/anabranch/runs -name tmp | wc -l) -eq 1 ]] || fail "left: $(find .git/anabranch/runs)"
 }
 
-# --- dying on purpose
+# Kill points
 
 @test "where it was built so, the engine dies at the write that is named" {
     make_repo

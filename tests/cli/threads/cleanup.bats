@@ -88,7 +88,7 @@ assert_error() { # TEXT
     [[ $stderr == *"$1"* ]] || fail "not among the errors: $1"
 }
 
-# --- ways of merging --------------------------------------------------------------------------
+# Ways of merging
 
 @test "cleanup: merged by a merge or a fast-forward, and nothing of fanout is left in the repository" {
     begin 2
@@ -215,7 +215,7 @@ assert_kept_whole() { # ID
     assert_removed 1 'merged into main'
 }
 
-# --- reasons to keep --------------------------------------------------------------------------
+# Reasons to keep
 
 @test "PS-6: a thread that has not begun is kept, also when it has followed main" {
     begin 2
@@ -391,7 +391,7 @@ merged() { # ID...
     [[ -e ../mine/file && $(git worktree list) == *mine* ]] || fail "it is gone"
 }
 
-# --- what goes, what is saved -----------------------------------------------------------------
+# Removed and saved work
 
 @test "cleanup: commits that were left behind are saved, the stash stays, ignored files are named" {
     begin 1
@@ -498,7 +498,7 @@ merged() { # ID...
     assert_kept 2 'it has no commit of its own yet'
 }
 
-# --- the forge --------------------------------------------------------------------------------
+# The forge
 
 @test "cleanup: what the forge has merged goes, what it has not stays" {
     begin 4

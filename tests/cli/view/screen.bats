@@ -225,7 +225,7 @@ has_frames() {
     assert_usage_error '--dashboard and --json do not go together' run
 }
 
-# --- --dry-run
+# --dry-run
 
 everything() {
     find . -printf '%p %y %s %T@\n' | sort

@@ -37,7 +37,7 @@ end_serve() {
     [[ -z $stderr ]] || fail "it has complained"
 }
 
-# What a request comes to: $status of HTTP, $headers, $output.
+# Sends a request, and sets $status (of HTTP), $headers and $output.
 ask() { # PATH [OPTION OF CURL...]
     local path=$1
     shift

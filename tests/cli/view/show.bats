@@ -161,7 +161,7 @@ make_runs() {
     assert_status 0
 }
 
-# --- logs
+# Logs
 
 @test "durations do not count the time between a stop and the resume" {
     make_repo
@@ -274,7 +274,7 @@ END
     assert_contains "no end"
 }
 
-# --- shell
+# Shell
 
 @test "shell opens one in a task's workspace, or runs a command there; without a workspace it says so" {
     make_repo
@@ -299,7 +299,7 @@ END
     assert_status 2
 }
 
-# --- diff
+# Diff
 
 @test "diff shows what a task changed, and --stat in short" {
     make_runs

@@ -210,7 +210,7 @@ run_is_over() {
     assert_in main a 1
     assert_clean
 
-    # What is wrong is said here, with the exit code of a run, and nothing has begun.
+    # Errors appear in this terminal, with the exit code of a run, before anything begins.
     echo 'tasks: 7' >bad.yaml
     run_apart anabranch run --detach bad.yaml
     assert_status 2

@@ -11,8 +11,8 @@ setup_file() {
     note_doctor
 }
 
-# Who is not root: ${user[@]} becomes him, $bin has the program for him, and own gives him all that is here. (In a user
-# namespace nobody cannot tell himself from all others.)
+# Prepares a plain user: ${user[@]} runs a command as that user, $bin holds a copy of the program, and own() gives the
+# user all files here. (In a user namespace the user 'nobody' looks like all other users.)
 become_plain() {
     needs_overlay
     [[ $(id -u) == 0 ]] || skip "$1"
@@ -483,7 +483,7 @@ killed_plain() {
     assert_clean
 }
 
-# --- what others do to the workspaces of a killed run
+# Others change the workspaces of a killed run
 
 # A shell that stays in a task's workspace; $shell is its process.
 stay_in() { # TASK
@@ -591,9 +591,9 @@ leave() {
     refute_in "$saved" sub/deep/a
 }
 
-# --- while the guards of a killed engine still end its agents
+# While the guards of a killed engine still end its agents
 
-# What its guard has to kill, after all its grace; says which file system it is in. A line for each step.
+# Prints the steps of an agent that ignores SIGTERM, so that its guard must kill it. It notes its file system.
 stubborn() {
     echo 'ignore TERM'
     echo "sh trap '' TERM; stat -c %d . >'$BATS_TEST_TMPDIR/device'; echo 1 >late; touch '$BATS_TEST_TMPDIR/here'; while :; do sleep 0.05; done"

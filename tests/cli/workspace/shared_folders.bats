@@ -47,7 +47,7 @@ tree() {
     echo "$(kept)/tree/node_modules"
 }
 
-# What would be different if a file were written anew.
+# Prints the data that would change if a file were written again.
 identities() {
     find "$(tree)" ! -type d -printf '%P %i %C@ %T@ %s\n' | sort
 }

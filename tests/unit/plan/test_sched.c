@@ -235,7 +235,7 @@ static void a_held_task_waits(void **state)
     drop(&f);
 }
 
-/* What waits for a lane holds neither a worker nor a place in its group; one goes first. */
+/* A task that waits for a lane holds neither a worker nor a place in its group; one task tries first. */
 static void a_closed_lane_waits(void **state)
 {
     (void)state;
