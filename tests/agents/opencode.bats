@@ -88,7 +88,7 @@ make_database() {
     end_at_sigterm opencode 'permissions: full'
 }
 
-@test "opencode: a session whose engine was killed is gone on with" {
+@test "opencode: a session whose engine was killed is resumed" {
     begin_opencode
     go_on_after_kill opencode
     [[ $(jq -rs '[.[].sessionID] | unique | length' <(cat .git/anabranch/runs/*/a/*/out)) == 1 ]] || fail "another session"

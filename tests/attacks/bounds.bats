@@ -201,7 +201,7 @@ make_immutable() {
     assert_clean
 }
 
-@test "bounds: clean says of a workspace that it cannot delete that it failed, and resume goes on" {
+@test "bounds: clean says of a workspace that it cannot delete that it failed, and resume continues" {
     local line stays
     line=$(make_immutable)
     [[ -n $line ]] || skip 'no file can be made immutable here' # the other skip ends a subshell

@@ -213,7 +213,7 @@ echo 1 >"$ws/mine"'
     grep -qF "evil: the file GNUmakefile was made; to undo: rm" "$BATS_TEST_TMPDIR/r.md" || fail "$(<"$BATS_TEST_TMPDIR/r.md")"
 }
 
-@test "what an agent stages, unstages or hides in the index of the checkout is told of" {
+@test "what an agent stages, unstages or hides in the index of the checkout is reported" {
     make_repo
     echo other >other
     git add other
@@ -239,7 +239,7 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
     ! git ls-files -v | grep -v '^H' || fail 'something is hidden still'
 }
 
-@test "what the user has staged, and our own landing, are not told of" {
+@test "what the user has staged, and our own landing, are not reported" {
     make_repo
     echo staged >>dir/inner
     git add dir/inner

@@ -62,7 +62,7 @@ deleted() {
 
 # Runs that were killed
 
-@test "clean: a run that goes on is left alone, and ends well" {
+@test "clean: a live run is left alone, and ends well" {
     make_repo
     begin_plan
     add_task t -- 'write made 1' "sh touch $BATS_TEST_TMPDIR/here" "sh $(until_exists on)" 'write more 1'
@@ -231,7 +231,7 @@ deleted() {
     assert_cleaned 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/lone/1'
 }
 
-@test "clean: killed at any of its steps it loses nothing, and the next one goes on" {
+@test "clean: killed at any of its steps it loses nothing, and the next one continues" {
     killed_run
     mkdir "$BATS_TEST_TMPDIR/bin"
     cat >"$BATS_TEST_TMPDIR/bin/git" <<END

@@ -128,7 +128,7 @@ END
     [[ ${lines[-1]} == '1 passed, 2 failed' && $(wc -l <tried) -eq 2 ]] || fail
 }
 
-@test "check: what is skipped is told with its reason, where that is wanted" {
+@test "check: what is skipped is reported with its reason, where that is wanted" {
     bats_tests a 'not here' 'skip "no such thing"'
     check 'suite "" cli tapped bats_file a.bats'
     assert_status 0

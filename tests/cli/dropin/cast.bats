@@ -477,7 +477,7 @@ killed_cast() {
     export A='echo a >three' B=:
 }
 
-@test "CP-13 as cast-parallel: what a killed run has left is told by the next one, which can remove it" {
+@test "CP-13 as cast-parallel: what a killed run has left is reported by the next one, which can remove it" {
     killed_cast
     cast plan.md
     assert_status 0
@@ -546,7 +546,7 @@ killed_cast() {
     [[ ! -e .anabranch && ! -e .git/anabranch/runs ]] || fail 'something was begun'
 }
 
-@test "CP-11 as cast-parallel: a failure is told when it happens" {
+@test "CP-11 as cast-parallel: a failure is reported when it happens" {
     begin
     agents "$(until_exists seen); echo a >one" 'exit 2'
     start_cast plan.md
@@ -557,7 +557,7 @@ killed_cast() {
     assert_in main one a
 }
 
-@test "CP-13 as cast-parallel: what a kill -9 leaves is gone on with" {
+@test "CP-13 as cast-parallel: leftovers of a kill -9 are resumed" {
     begin
     agents "echo half >one; $(until_exists released); echo a >one" 'echo b >two'
     start_cast plan.md
@@ -591,7 +591,7 @@ killed_cast() {
     assert_clean 'refs/anabranch/salvage/*'
 }
 
-@test "CP-13 as cast-parallel: killed at any write of the journal, it is gone on with and leaves nothing" {
+@test "CP-13 as cast-parallel: killed at any write of the journal, it is resumed and leaves nothing" {
     local k killed=137
     begin 1 2
     agents 'echo a$TRY >one' 'echo b$TRY >two'

@@ -949,7 +949,7 @@ END
     assert_task b '\[ok] b *'
 }
 
-@test "test_run_state: a run without --resume begins anew" {
+@test "test_run_state: a run without --resume starts from scratch" {
     make_place
     manifest
     task a 'echo a >a'
@@ -959,7 +959,7 @@ END
     assert_task a '\[ok] a *'
 }
 
-@test "test_resume_deps: chains with some tasks done go on where they stopped" {
+@test "test_resume_deps: chains with some tasks done continue where they stopped" {
     make_place
     manifest
     task a 'echo a >a'
@@ -1051,7 +1051,7 @@ END
     assert_in main b b
 }
 
-@test "PO-32: --resume goes on with a run that was killed: nothing of it is left, and history has one" {
+@test "PO-32: --resume continues with a run that was killed: nothing of it is left, and history has one" {
     make_place
     manifest
     task a 'echo a >a'
@@ -1102,7 +1102,7 @@ END
     ((k > 20)) || fail "there were only $k writes"
 }
 
-@test "PO-32: what a killed run has left is told by the next one, with commands that remove it" {
+@test "PO-32: what a killed run has left is reported by the next one, with commands that remove it" {
     make_place
     manifest
     task a "echo half >a; touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60"
@@ -1236,7 +1236,7 @@ END
     refute_in main a
 }
 
-@test "PO-21, PO-27: whatever the last line is, the run goes on" {
+@test "PO-21, PO-27: whatever the last line is, the run continues" {
     make_place
     manifest
     local i=0 line
@@ -1413,7 +1413,7 @@ END
     [[ $stderr != *'worktree kept'* ]] || fail "kept"
 }
 
-@test "PO-39: what a task changes outside of its writes is told, and lands" {
+@test "PO-39: what a task changes outside of its writes is reported, and lands" {
     make_place
     manifest
     task a 'echo a >a; echo x >dir/inner' 'writes: [a]'

@@ -462,7 +462,7 @@ thread-10      parallel/part10-thread-10                        0      dirty  $s
     [[ ! -e ran && ! -e $(tree 2)/ran ]] || fail "it was run"
 }
 
-@test "PS-9: converge goes on behind a failure, tells what is not committed, and can be called again" {
+@test "PS-9: converge continues behind a failure, tells what is not committed, and can be called again" {
     begin 1 2 3 4
     forge_start
     file_origin

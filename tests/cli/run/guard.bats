@@ -523,7 +523,7 @@ END
     assert_contains "group, set by ANABRANCH_CONTAIN"
 }
 
-@test "doctor: what makes runs impossible is told by exit code 3" {
+@test "doctor: what makes runs impossible is shown by exit code 3" {
     mkdir bin
     printf '#!/bin/sh\necho git version 2.20.1\n' >bin/git
     chmod +x bin/git

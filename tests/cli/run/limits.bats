@@ -79,7 +79,7 @@ last_reset() {
     assert_clean
 }
 
-@test "limits: all that meet it together go on, each in its session and its workspace" {
+@test "limits: all that meet it together continue, each in its session and its workspace" {
     make_repo
     begin_plan 'limits: {workers: 4}'
     for task in a b c d; do
@@ -171,7 +171,7 @@ last_reset() {
     assert_clean
 }
 
-@test "limits: where a session cannot be gone on with, the work is saved and begins again" {
+@test "limits: if a session cannot be resumed, the work is saved and the task restarts" {
     make_repo
     begin_plan
     add_task a 'engine: command' 'prompt: x' \
@@ -202,7 +202,7 @@ last_reset() {
 
 # Without waiting
 
-@test "limits: with --no-wait the task fails with its class, and the rest goes on" {
+@test "limits: with --no-wait the task fails with its class, and the rest continues" {
     make_repo
     begin_plan 'limits: {workers: 1}'
     add_task a 'estimate: 2h' -- 'limit 1h'
@@ -273,7 +273,7 @@ END
     assert_in main a x
 }
 
-@test "limits: claude goes on in its session and its workspace" {
+@test "limits: claude continues in its session and its workspace" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -327,7 +327,7 @@ END
 
 # Stops while a task waits
 
-@test "limits: Ctrl-C while all is parked ends at once, saved, and resume goes on in the session" {
+@test "limits: Ctrl-C while all is parked ends at once, saved, and resume continues in the session" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 3s' 'append a two'

@@ -55,7 +55,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
 
 # Times and contents
 
-@test "notify: a failed task is told as its event" {
+@test "notify: a failed task is reported as its event" {
     make_repo
     notify_command '[failed]'
     add_task good -- 'write a x'
@@ -72,7 +72,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $(json ../body 'd["run"]') == "$id" ]] || fail "$body"
 }
 
-@test "notify: done is told once, and only where every task succeeded (PO-29)" {
+@test "notify: done is reported once, and only where every task succeeded (PO-29)" {
     make_repo
     notify_command '[done]'
     add_task a -- 'write a x'
@@ -90,7 +90,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ ! -e ../told ]] || fail "$(<../told)"
 }
 
-@test "notify: done is told for the tasks that were asked for" {
+@test "notify: done is reported for the tasks that were asked for" {
     make_repo
     notify_command '[done]'
     add_task a -- 'write a x'
@@ -100,7 +100,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $(wc -l <../told) -eq 1 ]] || fail "$(<../told)"
 }
 
-@test "notify: a conflict is told, and is no failure and no success" {
+@test "notify: a conflict is reported, and is no failure and no success" {
     make_repo
     begin_plan 'notify:' '  - {on: [failed, done], command: "cat >>../other"}' \
         '  - {on: [conflicted], command: "cat >>../told"}'
@@ -113,7 +113,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<../told)"
 }
 
-@test "notify: a parked task is told" {
+@test "notify: a parked task is reported" {
     make_repo
     notify_command '[parked]'
     add_task a 'retry: {limit: park}' -- 'on 1 limit 100ms' 'write a x'
@@ -259,7 +259,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<"$shown")"
 }
 
-@test "notify: those that hang are ended while the run goes on, and no other waits for them" {
+@test "notify: those that hang are ended while the run continues, and no other waits for them" {
     make_repo
     mkdir ../bin
     printf '#!/bin/sh\necho "$$" >>"%s/pids"\nexec sleep 1000\n' "$BATS_TEST_TMPDIR" >../bin/notify-send

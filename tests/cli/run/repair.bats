@@ -73,7 +73,7 @@ start_claude() {
 
 # Verification
 
-@test "repair: what fails verification goes on in its session, merged with what has landed, in every style" {
+@test "repair: what fails verification continues in its session, merged with what has landed, in every style" {
     make_repo
     echo .env >.gitignore
     git add . && git commit -q -m ignore
@@ -123,7 +123,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1' 'refs/anabranch/salvage/*/a/2' 'refs/anabranch/salvage/*/a/3'
 }
 
-@test "repair: a commit hook that refuses is told, and the workspace is as it was left" {
+@test "repair: a commit hook that refuses is reported, and the workspace is as it was left" {
     make_repo
     printf '#!/bin/sh\necho no bad words >&2\n! grep -q bad a\n' >.git/hooks/pre-commit
     chmod +x .git/hooks/pre-commit
@@ -260,7 +260,7 @@ start_claude() {
 
 # Interrupted repairs
 
-@test "repair: killed while a conflict is resolved: the session is gone on with, and what it resolves lands once" {
+@test "repair: killed while a conflict is resolved: the session is resumed, and its resolution lands once" {
     make_repo
     stub_claude 'sed -i s/five/5/ file; echo a >a' \
         "test -e '$BATS_TEST_TMPDIR/go' || { echo half >half; touch '$BATS_TEST_TMPDIR/resolving'; sleep 4399; }
@@ -309,7 +309,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-@test "repair: killed while an agent that cannot be interrupted mends: it begins again, and is told" {
+@test "repair: killed while an agent that cannot be interrupted repairs: it begins again, and is told" {
     make_repo
     begin_plan
     add_task a 'verify: "echo tests fail; grep good a"' 'retry: {verify: 1}' -- 'on 1 write a bad' \

@@ -289,7 +289,7 @@ assert_once() { # TASK...
     assert_clean 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/2'
 }
 
-@test "resume: an agent that can take up its session goes on where it was" {
+@test "resume: an agent that can resume its session continues where it was" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -466,7 +466,7 @@ END
     assert_clean
 }
 
-@test "resume: a run that was stopped says how to go on, and does" {
+@test "resume: a run that was stopped says how to resume, and that works" {
     make_repo
     begin_plan
     mapfile -t steps < <(began t)
@@ -485,7 +485,7 @@ END
 
 # The choice of the run
 
-@test "resume: a run that is alive is left alone, and another one is gone on with" {
+@test "resume: a run that is alive is left alone, and another one is resumed" {
     make_repo
     run_apart anabranch resume
     assert_status 2
@@ -644,7 +644,7 @@ END
     assert_summary c failed
 }
 
-@test "resume: another plan in the file's place, or one that is wrong, is refused; --saved goes on" {
+@test "resume: another plan in the file's place, or one that is wrong, is refused; --saved continues" {
     make_repo
     interrupt_one
     begin_plan
@@ -679,7 +679,7 @@ salvage_of() { # TASK
     git for-each-ref --format='%(refname)' "refs/anabranch/salvage/*/$1/1"
 }
 
-@test "resume: when the machine was restarted nobody goes on with files that may not be whole" {
+@test "resume: when the machine was restarted nobody continues with files that may not be whole" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -737,7 +737,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "resume: what was parked when its run was stopped goes on, whatever the machine did since" {
+@test "resume: what was parked when its run was stopped continues, whatever the machine did since" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'

@@ -63,7 +63,7 @@ load ../run_helper
     assert_clean
 }
 
-@test "run: no more agents of a group than its limit, while others go on" {
+@test "run: no more agents of a group than its limit, while others continue" {
     make_repo
     begin_plan 'limits: {workers: 4, groups: {api: 1}}'
     for t in a b c; do
@@ -241,7 +241,7 @@ load ../run_helper
     assert_summary limited limit:
 }
 
-@test "run: what a failed attempt made is saved, and the next one begins anew" {
+@test "run: what a failed attempt made is saved, and the next one starts from scratch" {
     make_repo
     begin_plan
     add_task t 'retry: 1' -- 'sh test ! -e half' 'write half done' 'on 1 exit 1' 'write whole done'
@@ -830,7 +830,7 @@ commit_without_pause() { # BRANCH
     assert_clean
 }
 
-@test "run: one that cannot begin is not said to be one to go on with" {
+@test "run: a run that cannot begin is not offered for resume" {
     make_repo
     begin_plan
     add_task a -- 'write a x'
@@ -842,7 +842,7 @@ commit_without_pause() { # BRANCH
     [[ ! -e .git/anabranch/runs ]] || [[ -z $(ls .git/anabranch/runs) ]] || fail "$(ls -R .git/anabranch/runs)"
 }
 
-@test "run: one that cannot begin is over, and does not wait to be gone on with" {
+@test "run: a run that cannot begin is over, and does not wait for resume" {
     make_repo
     begin_plan
     add_task a -- 'write a x'
@@ -1428,7 +1428,7 @@ commit_without_pause() { # BRANCH
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-@test "run: verification that goes on failing is a failure of that class, and the work is kept" {
+@test "run: verification that keeps failing is a failure of that class, and the work is kept" {
     make_repo
     begin_plan
     add_task a 'verify: "false"' 'retry: {verify: 0}' -- 'write a 1'

@@ -83,7 +83,7 @@ land_two() {
     assert_clean 'refs/anabranch/salvage/*/b/2'
 }
 
-@test "say: further work that fails is told by every report, and nothing is red but that" {
+@test "say: further work that fails is in every report, and nothing is red but that" {
     land_two
     say b 'sim> write c 1'
     assert_status 1
@@ -143,7 +143,7 @@ sim> sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"
     assert_clean 'refs/anabranch/salvage/*/b/2' 'refs/anabranch/salvage/*/b/3'
 }
 
-@test "say: killed while a landed task works on: it stands, and resume goes on with that work alone" {
+@test "say: killed while a landed task works on: it stands, and resume continues with that work alone" {
     land_two
     start_say b "sim> write b 2
 sim> sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"

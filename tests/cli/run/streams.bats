@@ -323,7 +323,7 @@ END
     assert_output $'parallel_start\nparallel_streams_done\nparallel_complete'
 }
 
-@test "streams: gone on with without a budget, nothing is begun, and that is no success" {
+@test "streams: resumed without a budget, nothing starts, and that is no success" {
     make_repo
     begin_manifest 'limits: {budget: {tokens: 10}}'
     add_batch 1 -- "sh $(until_exists go)" 'tokens 100 100' 'hang'
@@ -381,7 +381,7 @@ END
 
 # Resume and display
 
-@test "streams: a killed run goes on with the streams that it began with, whatever the manifest says now" {
+@test "streams: a killed run continues with the streams that it began with, whatever the manifest says now" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write one 1'
@@ -645,7 +645,7 @@ conflict() {
     [[ $(git status --porcelain) == $' M file\n?? untracked' ]] || fail "$(git status --porcelain)"
 }
 
-@test "CP-11: a failure is told when it happens, tried again, and limited in time" {
+@test "CP-11: a failure is reported when it happens, tried again, and limited in time" {
     make_repo
     begin_manifest
     add_batch 1 -- "sh $(until_exists seen)" 'write one 1'
@@ -671,7 +671,7 @@ conflict() {
     assert_contains '2 landed'
 }
 
-@test "CP-13: what a killed engine left is gone on with, or taken away" {
+@test "CP-13: leftovers of a killed engine are resumed, or removed" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write one 1' "sh $(until_exists released)"

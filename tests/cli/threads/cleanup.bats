@@ -201,7 +201,7 @@ assert_kept_whole() { # ID
     [[ $(git rev-parse main) == "$before" ]] || fail "main was moved"
 }
 
-@test "cleanup: a remote that does not answer is told, and the rest is done" {
+@test "cleanup: a remote that does not answer is reported, and the rest is done" {
     begin 1
     git init -q --bare -b main ../origin.git
     git remote add origin "$PWD/../origin.git"
@@ -522,7 +522,7 @@ merged() { # ID...
     forge_operations | grep -q PullRequest || fail "it was not asked"
 }
 
-@test "cleanup: a forge that does not answer is told once" {
+@test "cleanup: a forge that does not answer is reported once" {
     begin 2
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\necho asked >>"%s/asked"\necho "not logged in" >&2\nexit 4\n' "$BATS_TEST_TMPDIR" \
@@ -555,7 +555,7 @@ merged() { # ID...
     assert_kept 1 'its commits are not in main or origin/main'
 }
 
-@test "a thread whose file is damaged stays and is told, the others go" {
+@test "a thread whose file is damaged stays and is reported, the others go" {
     begin 2
     work 1 a
     work 2 a

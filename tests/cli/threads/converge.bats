@@ -171,7 +171,7 @@ args() {
 
 # Failures
 
-@test "PS-9: uncommitted work is refused with its list, the others go on; --commit commits it" {
+@test "PS-9: uncommitted work is refused with its list, the others continue; --commit commits it" {
     begin 1 2 3
     work 1 d1/file text
     work 2 d2/file text
@@ -679,7 +679,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     assert_in main d3/file text
 }
 
-@test "--into-base: where someone moves the base meanwhile, all is merged anew on top of that" {
+@test "--into-base: where someone moves the base meanwhile, all is merged again on top of that" {
     make_repo
     plan_threads 1 2
     add_thread 3 'goal = "After 2"' 'owns = ["d3"]' 'depends_on = ["2"]'
@@ -889,7 +889,7 @@ END
 
 # Damaged threads
 
-@test "converge: a thread whose file is damaged is left alone and told, the others go on" {
+@test "converge: a thread whose file is damaged is left alone and told, the others continue" {
     begin 1 2 3
     for id in 1 2 3; do
         work $id "d$id/file" text

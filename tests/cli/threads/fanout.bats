@@ -516,7 +516,7 @@ stopped_by() { # SIGNAL CODE
     stopped_by INT 130
 }
 
-@test "what a fanout left that was killed is made anew" {
+@test "what a fanout left that was killed is made again" {
     begin 3 '[workspace]' "setup = \"touch ../../../begun-\$ANABRANCH_TASK; sleep 1000\""
     "$ANABRANCH" fanout plan.toml >/dev/null 2>&1 3>&- &
     echo $! >"$BATS_TEST_TMPDIR/fanout.pid"

@@ -304,7 +304,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
         fail "$(ls -la logs)"
 }
 
-@test "a log that cannot be copied is told, and fails nothing" {
+@test "a log that cannot be copied is reported, and fails nothing" {
     make_repo
     begin_plan
     add_task t1 -- 'write a one'

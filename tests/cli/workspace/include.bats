@@ -279,7 +279,7 @@ begin_repo() {
     assert_clean
 }
 
-@test "the user's own core.excludesFile goes on to count, set or usual" {
+@test "the user's own core.excludesFile still counts, set or usual" {
     begin_repo
     mkdir -p "$HOME/.config/git"
     echo '*.usual' >"$HOME/.config/git/ignore"
@@ -447,7 +447,7 @@ claude_files='.claude/agents/dev.md
     assert_clean
 }
 
-@test "a teardown that fails is told, and fails nothing" {
+@test "a teardown that fails is reported, and fails nothing" {
     begin_repo
     begin_plan 'workspace: {teardown: echo no luck >&2; exit 7}'
     add_task a -- 'write x y'

@@ -199,7 +199,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: a killed run whose tree is a delta is gone on with" {
+@test "overlay: a killed run whose tree is a delta is resumed" {
     begin_repo
     add_task a -- "$(stay)" 'write a "1\n"'
     start_and_wait
@@ -288,7 +288,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: what a killed run was at shows again, is materialised, and is gone on with" {
+@test "overlay: what a killed run was at shows again, is materialised, and is resumed" {
     begin_repo
     add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
     start_and_wait
@@ -328,7 +328,7 @@ stay() {
     assert_in main new 1
 }
 
-@test "overlay: a killed run is gone on with, and salvaged by clean, whoever took the folders and the pristine tree" {
+@test "overlay: a killed run is resumed, and salvaged by clean, whoever took the folders and the pristine tree" {
     begin_repo
     add_task t -- 'write new "1\n"' "$(stay)"
     start_and_wait
@@ -497,7 +497,7 @@ leave() {
     wait "$shell" 2>/dev/null || true
 }
 
-@test "overlay: a run is not gone on with, or cleaned, while somebody sees one of its workspaces; nothing is lost" {
+@test "overlay: a run is neither resumed nor cleaned while somebody sees one of its workspaces; nothing is lost" {
     begin_repo 'limits: {workers: 2}'
     add_task a -- 'write new-a "1\n"' "sh touch '$BATS_TEST_TMPDIR/a'" "$(stay)"
     add_task b -- 'write new-b "1\n"' "sh touch '$BATS_TEST_TMPDIR/b'" "$(stay)"
@@ -559,7 +559,7 @@ leave() {
     assert_status 0
 }
 
-@test "overlay: what was brought along for a killed run is as it was when that goes on" {
+@test "overlay: what was brought along for a killed run is as it was when that is resumed" {
     begin_repo 'workspace: {provider: overlay, include: [local.cfg]}'
     sed -i 1d plan.yaml
     echo secret >local.cfg

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-/* The transcripts in tests/dialects do not show the state of a reader between two lines. We test it here. */
+/* The transcripts in tests/dialects do not show the state of a reader between two lines. We test it
+ * here. */
 struct fixture {
     struct agent_report r;
     struct dialect_reader reader;
