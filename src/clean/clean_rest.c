@@ -71,7 +71,7 @@ int clean_tips(struct cleaner *c, struct err *err)
 
 /* The time at which the first interrupted run that can be resumed began; 0: there is none. We read
  * it from its lock file, which is written only once. */
-static int64_t first_interrupted(const struct cleaner *c)
+static int64_t find_first_interrupted(const struct cleaner *c)
 {
     int64_t first = 0;
     for (size_t i = 0; i < c->leftovers.runs.n; i++) {
@@ -102,7 +102,7 @@ void clean_shared(struct cleaner *c)
     const struct git_repo *repo = c->opts->repo;
     autostrv struct strv removed = {0};
     struct err err = {0};
-    int64_t since = first_interrupted(c);
+    int64_t since = find_first_interrupted(c);
     if (c->opts->dry_run)
         return;
     if (since)

@@ -182,26 +182,26 @@ static int open_streams(struct session *s, const char *root)
     return code;
 }
 
-static char stream_letter(const char *id)
+static char get_stream_letter(const char *id)
 {
     return (char)(*id - 'a' + 'A');
 }
 
-static struct task_status status_of(const struct session *s, const char *id)
+static struct task_status get_status(const struct session *s, const char *id)
 {
     return run_task(s->run, plan_find(&s->sf.plan.plan, id)->index);
 }
 
 static void print_failure(const struct session *s, const struct event *ev)
 {
-    struct task_status st = status_of(s, ev->task);
+    struct task_status st = get_status(s, ev->task);
     const char *output = node_new_string(ev->data, "output", "");
     if (st.exit_code)
-        cast_say(CAST_ERROR, "Stream %c exited with code %d", stream_letter(ev->task),
+        cast_say(CAST_ERROR, "Stream %c exited with code %d", get_stream_letter(ev->task),
                  st.exit_code);
-    cast_say(CAST_ERROR, "Stream %c failed: %s", stream_letter(ev->task), st.reason);
+    cast_say(CAST_ERROR, "Stream %c failed: %s", get_stream_letter(ev->task), st.reason);
     if (*output)
-        cast_say(CAST_ERROR, "Last lines of Stream %c log:", stream_letter(ev->task));
+        cast_say(CAST_ERROR, "Last lines of Stream %c log:", get_stream_letter(ev->task));
     (void)fputs(output, stderr); /* harmless already */
 }
 
@@ -217,7 +217,7 @@ static void on_event(void *ctx, const struct event *ev)
     const struct session *s = ctx;
     if (!ev->task)
         return;
-    char who = stream_letter(ev->task);
+    char who = get_stream_letter(ev->task);
     if (ev->kind == EV_TASK_STARTED)
         cast_say(CAST_INFO, "Stream %c running in %s (log: %s)", who,
                  node_new_string(ev->data, "workspace", "?"),
@@ -239,13 +239,13 @@ static void print_kept_worktrees(const struct session *s)
     cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
-        struct task_status st = status_of(s, id);
+        struct task_status st = get_status(s, id);
         autobuf struct buf next = BUF_INIT;
         if (st.state != TASK_CONFLICTED)
             continue;
         shell_quote(&next, "git switch", run_base(s->run), NULL);
         shell_quote(&next, " && git merge", st.branch, NULL);
-        cast_say(CAST_ERROR, "  %c: %s", stream_letter(id), st.workspace);
+        cast_say(CAST_ERROR, "  %c: %s", get_stream_letter(id), st.workspace);
         cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
     }
     cast_say(CAST_ERROR, "  then clean up: anabranch resume %s", run_id(s->run));
@@ -256,7 +256,7 @@ static void print_failed_streams(const struct session *s)
     cast_say(CAST_ERROR, "One or both sessions failed. Logs preserved at:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
-        cast_say(CAST_ERROR, "  %c: %s/%s", stream_letter(id), run_dir(s->run), id);
+        cast_say(CAST_ERROR, "  %c: %s/%s", get_stream_letter(id), run_dir(s->run), id);
     }
     cast_say(CAST_ERROR, "Their work is saved: anabranch salvage");
     cast_say(CAST_ERROR, "To resume: anabranch resume %s", run_id(s->run));

@@ -34,7 +34,7 @@ static enum format format_of(const char *path)
     return FORMAT_NONE;
 }
 
-static char *folder_of(const char *path)
+static char *get_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
@@ -42,7 +42,7 @@ static char *folder_of(const char *path)
 
 int orchestra_report_check(const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     struct stat st;
     if (format_of(path) == FORMAT_NONE)
         return err_set(err, ERR_ENV, "report '%s' must end with .json, .md or .markdown", path);
@@ -69,7 +69,7 @@ static double run_seconds(const struct orchestra *o)
 }
 
 /* The commit on the base branch with the task's work, or NULL. */
-static const char *landed_commit(const struct orchestra *o, uint32_t task)
+static const char *get_landed_commit(const struct orchestra *o, uint32_t task)
 {
     struct task_status s = run_task(o->run, task);
     return s.state == TASK_LANDED ? s.landed : NULL;
@@ -84,7 +84,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
     node_put_real(a, map, "duration_sec", round_to_tenths(orchestra_seconds(o, task)));
     node_put_int(a, map, "retry_count", orchestra_retries(o, task));
     node_put_string(a, map, "failure_category", orchestra_category(o, task));
-    node_put_string(a, map, "commit", landed_commit(o, task));
+    node_put_string(a, map, "commit", get_landed_commit(o, task));
 }
 
 static void write_json(const struct orchestra *o, struct buf *out)
@@ -147,7 +147,7 @@ static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
         buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));
     else
         buf_addf(out, "%s | %s | ", none, none);
-    const char *commit = landed_commit(o, task);
+    const char *commit = get_landed_commit(o, task);
     buf_addf(out, "%s | %.10s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none,
              commit ? commit : none);
 }
@@ -175,7 +175,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
 
 int orchestra_report(const struct orchestra *o, const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     autobuf struct buf out = BUF_INIT;
     if (format_of(path) == FORMAT_JSON)
         write_json(o, &out);

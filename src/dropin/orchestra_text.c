@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *label_of(const struct orchestra *o, uint32_t task)
+static const char *get_label(const struct orchestra *o, uint32_t task)
 {
     static const char *const labels[ORCHESTRA_END_COUNT_] = {
         [ORCHESTRA_SUCCEEDED] = "ok",
@@ -48,7 +48,7 @@ static void add_result(const struct orchestra *o, uint32_t task, struct buf *out
 
 static void add_task(const struct orchestra *o, uint32_t task, struct buf *out)
 {
-    buf_addf(out, "[%s] %s (%s)", label_of(o, task), o->pf->plan.tasks[task].id,
+    buf_addf(out, "[%s] %s (%s)", get_label(o, task), o->pf->plan.tasks[task].id,
              orchestra_agent(o, task));
     if (o->tasks[task].resumed) {
         buf_addstr(out, " resumed\n");

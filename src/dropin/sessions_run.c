@@ -143,7 +143,7 @@ struct cleanup_report {
     bool folder; /* the folder of worktrees exists */
 };
 
-static const char *reason_of(const struct cleanup_item *item)
+static const char *get_reason(const struct cleanup_item *item)
 {
     static const char *const words[CLEANUP_ERROR + 1] = {[CLEANUP_DIRTY] = "dirty",
                                                          [CLEANUP_UNMERGED] = "unmerged commits",
@@ -154,7 +154,7 @@ static const char *reason_of(const struct cleanup_item *item)
 static void collect_item(void *ctx, const struct cleanup_item *item)
 {
     struct cleanup_report *t = ctx;
-    const char *reason = reason_of(item);
+    const char *reason = get_reason(item);
     if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
     } else if (item->action == CLEAN_KEPT) {

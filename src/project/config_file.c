@@ -10,7 +10,7 @@
 static const char name[] = "anabranch.toml";
 
 /* By the XDG base directory specification a relative path does not count. */
-static char *user_path(void)
+static char *get_user_path(void)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (xdg && *xdg == '/')
@@ -49,7 +49,7 @@ static int load_config(struct config_file *cf, struct doc *doc, const char *path
 
 int config_file_open(struct config_file *cf, const char *root, struct buf *wrong, struct err *err)
 {
-    autofree char *user = user_path(), *own = root ? mem_printf("%s/%s", root, name) : NULL;
+    autofree char *user = get_user_path(), *own = root ? mem_printf("%s/%s", root, name) : NULL;
     struct err second = {0};
     *cf = (struct config_file){0};
     int rc = user ? load_config(cf, &cf->docs[0], user, wrong, err) : 0;

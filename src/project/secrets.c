@@ -197,7 +197,7 @@ static bool may_begin(const struct secrets *secrets, const char *s)
 }
 
 /* Length of the longest secret with which s begins, or 0. */
-static size_t secret_length(const struct secrets *secrets, const char *s, size_t len)
+static size_t get_secret_length(const struct secrets *secrets, const char *s, size_t len)
 {
     if (len < SHORTEST || !may_begin(secrets, s))
         return 0;
@@ -233,7 +233,7 @@ static size_t find_beginning(const struct secrets *secrets, const char *s, size_
 }
 
 /* The length of the end of a secret with which a text begins. */
-static size_t ending_len(const struct secrets *secrets, const char *s, size_t len)
+static size_t get_ending_len(const struct secrets *secrets, const char *s, size_t len)
 {
     size_t most = 0;
     for (size_t i = 0; i < secrets->values.n; i++) {
@@ -254,7 +254,7 @@ static size_t mask_text(const struct secrets *secrets, const char *s, size_t len
 {
     size_t plain = covered < end ? covered : end;
     for (size_t at = 0; secrets->values.n && at < end; at++) {
-        size_t n = secret_length(secrets, s + at, len - at);
+        size_t n = get_secret_length(secrets, s + at, len - at);
         if (!n)
             continue;
         if (at >= covered) {
@@ -276,7 +276,7 @@ void secrets_mask(const struct secrets *secrets, const char *s, size_t len, stru
 void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
                       struct secrets_cut cut, struct buf *out)
 {
-    size_t front = cut.front ? ending_len(secrets, s, len) : 0;
+    size_t front = cut.front ? get_ending_len(secrets, s, len) : 0;
     size_t end = cut.end ? find_beginning(secrets, s, len) : len;
     if (len - end < SHORTEST)
         end = len;
@@ -290,7 +290,7 @@ void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
 bool secrets_are_in(const struct secrets *secrets, const char *s, size_t len)
 {
     for (size_t at = 0; secrets->values.n && at < len; at++) {
-        if (secret_length(secrets, s + at, len - at))
+        if (get_secret_length(secrets, s + at, len - at))
             return true;
     }
     return false;

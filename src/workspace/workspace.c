@@ -313,7 +313,7 @@ bool workspace_is_whole(const struct workspace *ws)
 }
 
 /* A new path for its administrative folder, before that is deleted. */
-static char *admin_aside(const struct workspace *ws)
+static char *get_admin_aside(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = state_tmp_file_path(ws->common, name);
@@ -323,7 +323,7 @@ static char *admin_aside(const struct workspace *ws)
 int workspace_restore(struct workspace *ws, struct err *err)
 {
     autofree char *head = mem_printf("ref: %s", ws->branch);
-    autofree char *name = workspace_admin_name(ws->path), *old = admin_aside(ws);
+    autofree char *name = workspace_admin_name(ws->path), *old = get_admin_aside(ws);
     autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *lock = state_lock_path(ws->common);
     autobuf struct buf words = BUF_INIT;
@@ -372,7 +372,7 @@ int workspace_clear(const struct workspace *ws, struct err *err)
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
     autofree char *lock = state_lock_path(ws->common);
-    autofree char *aside = admin_aside(ws), *tree = NULL;
+    autofree char *aside = get_admin_aside(ws), *tree = NULL;
     autoclose int fd = -1;
     struct file_id id;
     if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err))
@@ -391,7 +391,7 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
 
 int workspace_forget(const struct workspace *ws, struct err *err)
 {
-    autofree char *lock = state_lock_path(ws->common), *aside = admin_aside(ws);
+    autofree char *lock = state_lock_path(ws->common), *aside = get_admin_aside(ws);
     autoclose int fd = -1;
     struct file_id id;
     if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) ||

@@ -8,7 +8,7 @@
 
 /* Without a terminal gemini removes all tools that would need approval: "default" keeps those that
  * read, "auto_edit" also those that write files, "yolo" also commands. */
-static const char *approval_mode(const struct task *task)
+static const char *get_approval_mode(const struct task *task)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
         return "default";
@@ -20,7 +20,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "gemini", "-o", "stream-json", "--approval-mode",
-               approval_mode(task), "--skip-trust", NULL);
+               get_approval_mode(task), "--skip-trust", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
     engine_args_push(task, &call->argv);

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-static const char *approval_mode(const struct task *task)
+static const char *get_approval_mode(const struct task *task)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
         return "default";
@@ -19,7 +19,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     static const char unattended[] = "QWEN_CODE_UNATTENDED_RETRY";
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "qwen", "-o", "stream-json", "--approval-mode",
-               approval_mode(task), NULL);
+               get_approval_mode(task), NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
     if (task->max_turns != PLAN_UNSET) {

@@ -24,7 +24,7 @@ struct joiner {
     struct node *task;
 };
 
-static const struct plan_batch *batch_at(const struct joiner *j, size_t i)
+static const struct plan_batch *get_batch_at(const struct joiner *j, size_t i)
 {
     return &j->s->plan->batches.v[j->stream->batches[i]];
 }
@@ -106,7 +106,7 @@ static bool forbids_path(const struct task *t, const char *text)
  * others. */
 static void put_forbids(struct joiner *j)
 {
-    const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
+    const struct task *first = &j->s->plan->tasks[get_batch_at(j, 0)->first];
     struct node *list = node_new_list(j->a);
     for (size_t k = 0; k < first->forbids.n; k++) {
         bool all = true;
@@ -270,7 +270,7 @@ static void report_differences(struct joiner *j, const struct node *one, const s
 
 static void put_common(struct joiner *j)
 {
-    const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
+    const struct task *lead = &j->s->plan->tasks[get_batch_at(j, 0)->first];
     struct node *first = encode_task(j, lead);
     automap struct map reported = {0};
     for (size_t i = 0; i < j->stream->n; i++) {
@@ -289,7 +289,7 @@ static void put_common(struct joiner *j)
     }
 }
 
-static struct node *stream_task(struct joiner *j)
+static struct node *get_stream_task(struct joiner *j)
 {
     j->task = node_new_map(j->a);
     node_put_string(j->a, j->task, "id", j->stream->id);
@@ -329,7 +329,7 @@ struct node *streams_plan(const struct streams *s, const struct streams_texts *t
                            .a = a,
                            .ps = ps,
                            .is_limited = is_limited};
-        node_append(tasks, stream_task(&j));
+        node_append(tasks, get_stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;
 }

@@ -167,7 +167,7 @@ static void check_limits(struct guard *g)
         kill_tree(g);
 }
 
-static int64_t earlier_of(int64_t a, int64_t b)
+static int64_t pick_earlier(int64_t a, int64_t b)
 {
     return !a || (b && b < a) ? b : a;
 }
@@ -178,7 +178,7 @@ static void watch_child(struct guard *g)
     if (!g->c.limited && (limits->memory || limits->processes))
         g->next_look = clock_mono() + LIMITS_MS;
     while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended && !is_stuck(g)) {
-        wait_for_event(g, earlier_of(g->deadline, g->next_look));
+        wait_for_event(g, pick_earlier(g->deadline, g->next_look));
         if (g->deadline && clock_mono() >= g->deadline)
             kill_tree(g);
         else if (g->next_look && !g->limit && clock_mono() >= g->next_look)

@@ -57,7 +57,7 @@ size_t http_head_length(const char *s, size_t len)
     return found ? (size_t)(found - s) + strlen(end) : 0;
 }
 
-static int hex_value(char c)
+static int parse_hex_digit(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -75,8 +75,8 @@ static const char *decode_percents(struct arena *a, struct span t, bool plus)
     for (size_t i = 0; i < t.len; i++) {
         unsigned char c = (unsigned char)t.s[i];
         if (c == '%') {
-            int high = i + 2 < t.len ? hex_value(t.s[i + 1]) : -1;
-            int low = i + 2 < t.len ? hex_value(t.s[i + 2]) : -1;
+            int high = i + 2 < t.len ? parse_hex_digit(t.s[i + 1]) : -1;
+            int low = i + 2 < t.len ? parse_hex_digit(t.s[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return NULL;
             c = (unsigned char)(high << 4 | low);

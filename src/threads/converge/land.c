@@ -31,7 +31,7 @@ struct branch_landing {
     bool retry;             /* git was killed, or the user has switched branches meanwhile */
 };
 
-static const struct converge_result *result_of(const struct converge *c, const char *id)
+static const struct converge_result *get_result(const struct converge *c, const char *id)
 {
     for (size_t i = 0; i < c->results.n; i++) {
         if (strcmp(c->results.v[i].look->thread->id, id) == 0)
@@ -44,14 +44,14 @@ static const struct converge_result *result_of(const struct converge *c, const c
 static const char *find_missing_dependency(const struct converge *c, const struct thread *t)
 {
     for (size_t i = 0; i < t->after.n; i++) {
-        const struct converge_result *r = result_of(c, t->after.v[i]);
+        const struct converge_result *r = get_result(c, t->after.v[i]);
         if (r && r->end >= CONVERGE_REFUSED)
             return t->after.v[i];
     }
     return NULL;
 }
 
-static char *message_of(const struct thread *t)
+static char *get_message(const struct thread *t)
 {
     autobuf struct buf title = BUF_INIT;
     pull_request_title(t, &title);
@@ -77,7 +77,7 @@ static int merge_one(struct branch_landing *l, struct converge_result *r, struct
         return -1;
     if (!m.clean)
         return report_conflict(l, r, &m, err);
-    autofree char *message = message_of(look->thread);
+    autofree char *message = get_message(look->thread);
     const char *const parents[] = {l->new_tip.s, look->head, NULL};
     if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
         return -1;

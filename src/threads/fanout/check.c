@@ -22,7 +22,7 @@
 
 enum { MAX_LISTED = 5 }; /* how many changed files we list */
 
-static struct git_place checkout_of(const struct fanout *f)
+static struct git_place find_checkout(const struct fanout *f)
 {
     const struct git_repo *repo = &f->pf->repo;
     return (struct git_place){
@@ -60,7 +60,7 @@ static void show_changed(const struct strv *paths, struct buf *out)
 /* We ignore untracked files, because ours are among them. */
 static int check_changes(const struct fanout *f, struct err *err)
 {
-    struct git_place at = checkout_of(f);
+    struct git_place at = find_checkout(f);
     autostrv struct strv args = {0}, paths = {0};
     autobuf struct buf status = BUF_INIT, errout = BUF_INIT, names = BUF_INIT;
     int status_code;
@@ -169,7 +169,7 @@ static int check_places(const struct fanout *f, struct err *err)
 /* Our folder ignores itself and everything in it, so no folder of the project can be used. */
 static int check_tracked(const struct fanout *f, struct err *err)
 {
-    struct git_place at = checkout_of(f);
+    struct git_place at = find_checkout(f);
     const char *root = f->pf->repo.root;
     autobuf struct buf files = BUF_INIT;
     size_t len = strlen(root);

@@ -82,7 +82,7 @@ static void put_place(struct sarif *s, struct node *result, const char *path)
     node_put_int(s->a, node_put_map(s->a, physical, "region"), "startLine", 1);
 }
 
-static enum failure failure_of(const struct report_task *t)
+static enum failure get_failure(const struct report_task *t)
 {
     for (int i = 0; t->row.failure && i < FAILURE_COUNT_; i++) {
         if (strcmp(t->row.failure, failure_names[i]) == 0)
@@ -126,7 +126,7 @@ static void add_result(struct sarif *s, const struct report_task *t, enum failur
 static void add_outside_paths(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
-    bool failed = t->end == REPORT_FAILED && failure_of(t) == FAILURE_SCOPE;
+    bool failed = t->end == REPORT_FAILED && get_failure(t) == FAILURE_SCOPE;
     for (size_t i = 0; i < l->outside_paths.n; i++) {
         autofree char *text = mem_printf("Task %s changed %s, which it does not own", t->row.id,
                                          l->outside_paths.v[i]);
@@ -147,7 +147,7 @@ static void add_conflicts(struct sarif *s, const struct report_task *t)
 static void add_failure(struct sarif *s, const struct report_task *t)
 {
     autobuf struct buf text = BUF_INIT;
-    enum failure rule = failure_of(t);
+    enum failure rule = get_failure(t);
     buf_addf(&text, "Task %s failed", t->row.id);
     if (t->row.reason)
         buf_addf(&text, ": %s", t->row.reason);
@@ -160,7 +160,7 @@ static void add_further_work(struct sarif *s, const struct report_task *t)
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "Task %s has landed, but ", t->row.id);
     report_task_add_further_work(t, &text);
-    add_result(s, t, failure_of(t), "warning", NULL, text.s);
+    add_result(s, t, get_failure(t), "warning", NULL, text.s);
 }
 
 static void add_task(struct sarif *s, const struct report_task *t)
@@ -170,7 +170,7 @@ static void add_task(struct sarif *s, const struct report_task *t)
     if (t->end == REPORT_CONFLICTED && l->conflicts.n)
         add_conflicts(s, t);
     else if (t->end == REPORT_CONFLICTED ||
-             (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->outside_paths.n)))
+             (t->end == REPORT_FAILED && !(get_failure(t) == FAILURE_SCOPE && l->outside_paths.n)))
         add_failure(s, t);
     else if (report_task_failed_after_landing(t))
         add_further_work(s, t);

@@ -92,7 +92,7 @@ int nested_repos_find_modules(const struct git_place *at, const struct workspace
 }
 
 /* The part of a path below a folder; NULL if the path is not below it. */
-static const char *path_below(const char *path, const char *above)
+static const char *get_path_below(const char *path, const char *above)
 {
     size_t len = strlen(above);
     if (!len)
@@ -103,7 +103,7 @@ static const char *path_below(const char *path, const char *above)
 void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        const char *inner = path_below(paths->v[i], above);
+        const char *inner = get_path_below(paths->v[i], above);
         if (inner)
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
