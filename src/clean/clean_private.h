@@ -57,7 +57,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
 
 /* clean_work.c: workspaces, and branches without a workspace. clean_look() finds the processes in
  * all workspaces before we mount the first overlay: a plain user is then in a user namespace, where
- * the kernel does not show him what processes outside of it do. */
+ * the kernel hides the folders of processes outside of it. */
 void clean_look(struct cleaner *c, struct leftover_task *t);
 void clean_task(struct cleaner *c, struct leftover_task *t);
 void clean_inner(struct cleaner *c, struct leftover_task *t);

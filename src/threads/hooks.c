@@ -98,8 +98,8 @@ static int write_gate(const char *folder, struct err *err)
     return write_script(folder, "pre-commit", &text, err);
 }
 
-/* Having these hooks changes nothing in git, so we always install them: the user may add his own
- * later. */
+/* Having these hooks changes nothing in git, so we always install them: the user may add hooks
+ * of the same names later. */
 static const char *const harmless_hooks[] = {
     "applypatch-msg",     "pre-applypatch",     "post-applypatch", "pre-merge-commit",
     "prepare-commit-msg", "commit-msg",         "post-commit",     "pre-rebase",

@@ -66,7 +66,7 @@ void options_add_words(struct buf *out, const char *const *words, const char *co
     }
 }
 
-/* What getopt_long returns for the i-th option is LONG_BASE + i, or its letter. */
+/* getopt_long() returns LONG_BASE + i for the i-th option, or its letter. */
 enum { LONG_BASE = 256 };
 
 struct parser {

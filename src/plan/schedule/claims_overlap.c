@@ -386,8 +386,8 @@ static int compare_end(struct text text, struct text ending)
 
 enum bound { AT_LEAST, BEHIND_EQUAL, BEHIND_LONGER };
 
-/* The first place that is not before the ending, behind those with exactly that ending, or behind
- * all that end in it. */
+/* Finds the first place at or after the ending (AT_LEAST), after all texts equal to it, or after
+ * all texts that end with it. */
 static size_t find_bound(const struct meeting *m, const struct places *p, ending_fn *of,
                          struct text ending, enum bound bound)
 {

@@ -66,9 +66,9 @@ static void put_owns(struct joiner *j)
         node_put_value(j->a, j->task, "owns", list);
 }
 
-/* A session may change any path if one of its agents owns nothing. The same holds for a session
- * that shares a path with such a session, which could not change that path if another task owned
- * it. */
+/* A session may change any path if one of its agents owns nothing. If it shares a path with another
+ * session, that one may change any path, too: if it owned the path, the first could not change it.
+ */
 static bool *find_limited(const struct streams *s, struct arena *a)
 {
     bool *is_limited = arena_array(a, s->n + 1, sizeof(*is_limited));

@@ -343,8 +343,8 @@ static char *get_message(const struct thread *t)
     return buf_steal(&title);
 }
 
-/* Runs git for the user, with his hooks and in his name. We name the repository: the file .git in
- * the worktree may name another one by now, which has hooks of its own. */
+/* Runs git for the user, with the user's hooks and name. We name the repository, because the file
+ * .git in the worktree may name another one by now, with other hooks. */
 static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
                     struct err *err)
 {

@@ -208,9 +208,8 @@ static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err
     return 0;
 }
 
-/* If the branch is not checked out anywhere, a git that switches to it meanwhile would show the
- * landed changes as deleted, so we lock that checkout, too. If we cannot get this lock, we move the
- * branch anyway. */
+/* We lock a checkout of another branch, too: a git that switches to our branch meanwhile would show
+ * the landed changes as deleted. If we cannot get this lock, we move the branch anyway. */
 static int move_branch(struct branch_landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;

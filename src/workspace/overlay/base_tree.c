@@ -421,8 +421,8 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     return false;
 }
 
-/* Overrides settings that are meant for the user's work tree only, and those that would split the
- * index or write it in a form that we cannot read. */
+/* Overrides settings for the user's work tree, and settings that split the index or change its form
+ * so that we cannot read it. */
 void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
                     struct strv *env)
 {
