@@ -132,7 +132,7 @@ static char *expand_home(const char *path)
     return *path == '~' ? mem_printf("%s%s", home ? home : "", path + 1) : mem_str(path);
 }
 
-/* Does a line open a block of the manifest? Ignores blanks around it, and CR. */
+/* True if a line opens a block of the manifest. Ignores blanks around it, and CR. */
 static bool opens_block(const char *line, size_t len)
 {
     static const char fence[] = "```json dispatch";

@@ -173,7 +173,7 @@ static int run_command(int argc, char **argv)
     return orchestra_run(&o);
 }
 
-/* Is `word` a long option or an abbreviation of it? */
+/* True if `word` is a long option or an abbreviation of it. */
 static bool is_option(const char *word, const char *option)
 {
     size_t len = strlen(word);

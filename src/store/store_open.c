@@ -70,9 +70,8 @@ static void install_open(void)
     done = true;
 }
 
-/* When SQLite changes to WAL or cleans up after it, it answers "locked" at once if waiting could be
- * a deadlock. Here it only means that another run begins or ends at the same moment, so we try
- * again. */
+/* When SQLite starts or ends WAL mode, it may answer "locked" at once, to avoid a deadlock. Here it
+ * only means that another run begins or ends at the same moment, so we try again. */
 static int execute_and_wait(struct store *store, const char *sql, const char *what, struct err *err)
 {
     for (int waited = 0;; waited += PAUSE_MS) {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Is it the settings file in Claude Code's folder? */
+/* True if it is the settings file in Claude Code's folder. */
 static bool is_settings(DIR *dir, const char *name)
 {
     struct stat st;
@@ -17,7 +17,7 @@ static bool is_settings(DIR *dir, const char *name)
            fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* Is the settings file the only entry of the folder? */
+/* True if the settings file is the only entry of the folder. */
 static bool has_only_settings(const struct thread *t, const char *folder)
 {
     autofree char *path = mem_printf("%s/%s", t->path, folder);

@@ -44,8 +44,8 @@ void folder_record_add(const char *common, const char *path, const char *kind, i
 enum folder_owner folder_record_last(const char *common, const char *path, const char *kind,
                                      struct file_id *ret);
 
-/* Is the entry that has the name NAME of such a path in an open folder one of the task's folders?
- * Sets *ret_id if it is ours. An entry that is missing or no folder is unknown. */
+/* Tells if the entry with the last name of such a path, in an open folder, is one of the task's
+ * folders. Sets *ret_id if it is ours. An entry that is missing or no folder is unknown. */
 enum folder_owner folder_record_owner(const char *common, const char *path, int folder,
                                       struct file_id *ret_id);
 

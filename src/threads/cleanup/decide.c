@@ -28,7 +28,7 @@ static int set_verdict(struct verdict *v, bool remove, enum cleanup_reason reaso
     return 0;
 }
 
-static const char *name_of(const struct thread *t)
+static const char *get_name(const struct thread *t)
 {
     return t->branch + strlen("refs/heads/");
 }
@@ -218,7 +218,7 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     if (check_place(c, t, ret))
         return 0;
     if (cleanup_changes(c, t, &names, err))
-        return err_wrap(err, "%s", name_of(t));
+        return err_wrap(err, "%s", get_name(t));
     if (names.len)
         return set_verdict(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
     if (check_work(c, t, ret, err) || (ret->remove && check_inside(c, t, ret, err)))

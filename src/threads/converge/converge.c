@@ -186,7 +186,7 @@ static const char *find_conflict(const struct thread_look *l)
     return NULL;
 }
 
-/* Would a merge change nothing? That is so if the work was squashed or rebased into the base. */
+/* True if a merge would change nothing, because the work was squashed or rebased into the base. */
 static int adds_nothing(const struct converge *c, const char *base, const char *head, bool *ret_yes,
                         struct err *err)
 {
@@ -218,7 +218,7 @@ static void check_merged(const struct converge *c, struct converge_result *r)
         converge_end(r, CONVERGE_NOTHING, "%s", "");
 }
 
-/* Does the thread have work that its base lacks? Returns true if we cannot find out. */
+/* True if the thread has work that its base lacks, or if we cannot find out. */
 static bool has_unmerged_work(const struct converge *c, const struct thread_look *l)
 {
     bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
@@ -287,8 +287,8 @@ static void list_missing(const struct converge *c, const struct thread *t, struc
     }
 }
 
-/* Without what it depends on, a thread that lands here could break the base. A pull request can
- * wait. */
+/* A thread that lands here before the threads that it depends on could break the base. A pull
+ * request can wait. */
 static void check_order(const struct converge *c, struct converge_result *r)
 {
     autobuf struct buf others = BUF_INIT;

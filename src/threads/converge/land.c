@@ -143,7 +143,7 @@ static int merge_all(struct branch_landing *l, struct err *err)
     return 0;
 }
 
-/* Has git refused the move before it changed anything? */
+/* True if git has refused the move before it changed anything. */
 static bool was_refused(const struct branch_landing *l)
 {
     return strstr(l->git_message.s, "would be overwritten") ||
@@ -194,7 +194,8 @@ static int move_ref(struct branch_landing *l, bool *ret_moved, struct err *err)
     return 0;
 }
 
-/* Is the branch still where we merged, and the user not in the middle of an operation? */
+/* *ret_yes is true if the branch has not moved since we merged, and the user is not in the middle
+ * of an operation. */
 static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf current = BUF_INIT;

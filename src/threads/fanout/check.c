@@ -90,7 +90,7 @@ static bool has_thread_file(const char *admin)
     return file_exists(file);
 }
 
-/* Does the file consist of this one line? */
+/* True if the file consists of this one line. */
 static bool is_line(const char *folder, const char *name, const char *line)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
@@ -101,8 +101,8 @@ static bool is_line(const char *folder, const char *name, const char *line)
     return strcmp(text.s, line) == 0;
 }
 
-/* Has the folder nothing but the link to its administrative folder? A repository of its own does
- * not count. */
+/* True if the folder has nothing but the link to its administrative folder. A nested repository
+ * does not count. */
 static bool has_only_link(const struct thread *t)
 {
     autofree char *link = mem_printf("gitdir: %s", t->admin);

@@ -32,7 +32,7 @@ struct worktrees {
     size_t n;
 };
 
-/* Has the worktree its own branch checked out? */
+/* True if the worktree has its own branch checked out. */
 static bool is_on_branch(const struct thread *t)
 {
     autofree char *path = mem_printf("%s/HEAD", t->admin);

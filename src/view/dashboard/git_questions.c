@@ -135,7 +135,7 @@ static bool has_worktree(const struct board_task *t)
     return t->workspace && t->branch && access(t->workspace, F_OK) == 0;
 }
 
-/* Has the task started from a commit, so that there is something to compare? */
+/* True if the task has started from a commit: then there is something to compare. */
 static bool has_changes_to_ask(const struct board_task *t)
 {
     return t->start && (t->commit || has_worktree(t) || board_is_over(t->state));
@@ -476,7 +476,7 @@ static int64_t get_min_limit(int64_t limit, int64_t most)
     return limit > 0 && limit < most ? limit : most;
 }
 
-/* Is the change larger than the task may make, or too large to read quickly? */
+/* True if the change is larger than the task may make, or too large to read quickly. */
 static bool is_too_large(const struct git_look *g, size_t i)
 {
     struct change_limits may = task_limits_of(g->board->plan, g->m.tasks[i]).change;

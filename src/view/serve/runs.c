@@ -290,7 +290,7 @@ struct events {
     struct buf json;
 };
 
-/* Is the word in the comma-separated list? */
+/* True if the word is in the comma-separated list. */
 static bool is_in(const char *list, const char *word)
 {
     size_t len = strlen(word);

@@ -164,16 +164,8 @@ make_runs() {
 # Logs
 
 @test "durations do not count the time between a stop and the resume" {
-    make_repo
-    begin_plan
-    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
-    kill -KILL "$engine"
-    wait "$engine" || true
-    wait_for no_agents
-    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000;
-        update runs set started = started - 3600000; update tasks set started = started - 3600000'
+    kill_run_an_hour_ago
+    sqlite3 .git/anabranch/state.db 'update runs set started = started - 3600000; update tasks set started = started - 3600000'
     touch "$BATS_TEST_TMPDIR/go"
     run anabranch resume 3>&-
     assert_status 0
