@@ -177,3 +177,9 @@ END
     [[ ${lines[-3]} == "second try: a.bats 'x' (cli) passed, so it is flaky; first failure:" ]] || fail
     [[ ${lines[-1]} == '10 passed, 0 failed, 1 skipped' ]] || fail
 }
+
+@test "plain make builds the program, but neither tests nor fuzz targets" {
+    local build=${ANABRANCH%/*}
+    [[ -e $build/build.ninja ]] || skip 'the program is not in a build folder'
+    [[ $(ninja -C "$build" -t inputs all | grep -E '^(anabranch$|tests/)') == anabranch ]] || fail 'plain make builds tests'
+}
