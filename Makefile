@@ -3,11 +3,12 @@
 PREFIX  ?= /usr/local
 SECONDS ?= 60
 RUNS    ?= 100
+HOURS   ?= 1
 SEED    ?=
 BUILD   ?= build
 PROGRAM  = anabranch
 
-.PHONY: all demo check check-agents check-page check-attacks check-providers chaos fuzz bench lint format install clean help
+.PHONY: all demo check check-agents check-page check-attacks check-providers chaos simulate fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -48,6 +49,12 @@ chaos:
 	@scripts/deps build test
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/chaos/run $(RUNS) $(SEED)
+
+simulate:
+	@scripts/deps build test
+	@$(MAKE) -s build/build.ninja
+	@ninja --quiet -C build all-tests
+	@tests/simulate/run $$(($(HOURS) * 3600)) $(SEED)
 
 fuzz:
 	@scripts/deps build fuzz
@@ -92,6 +99,7 @@ help:
 	@echo 'make check-attacks   run hostile agents against each way to make workspaces, as root and as a plain user'
 	@echo 'make check-providers  run the suites with each way to make workspaces, as root and as a plain user; ROWS="pool-plain ..." CHAOS=n BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
+	@echo 'make simulate   search random histories of the engine for a broken promise, for HOURS=$(HOURS); SEED=s is the first one'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans, runs of many tasks, cycles of workspaces, agents that speak fast, and who watches'
 	@echo 'make lint       check format, code and scripts without running them'

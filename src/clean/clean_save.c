@@ -8,7 +8,7 @@
 #include "base/text/text.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
-#include "plan/engine/task_limits.h"
+#include "plan/engine/limits/task_limits.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
 #include "workspace/commit/vault.h"

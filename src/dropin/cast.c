@@ -132,27 +132,67 @@ static char *expand_home(const char *path)
     return *path == '~' ? mem_printf("%s%s", home ? home : "", path + 1) : mem_str(path);
 }
 
+static size_t trim_end(const char *line, size_t len)
+{
+    while (len && strchr(" \t\r", line[len - 1]))
+        len--;
+    return len;
+}
+
+static bool is_text(const char *line, size_t len, const char *text)
+{
+    len = trim_end(line, len);
+    return len == strlen(text) && memcmp(line, text, len) == 0;
+}
+
+static const char block_start[] = "```json dispatch", block_end[] = "```";
+
 /* True if a line opens a block of the manifest. Ignores blanks around it, and CR. */
 static bool opens_block(const char *line, size_t len)
 {
-    static const char fence[] = "```json dispatch";
-    while (len && strchr(" \t\r", line[len - 1]))
-        len--;
     for (int i = 0; i < 3 && len && *line == ' '; i++, line++)
         len--;
-    return len == strlen(fence) && memcmp(line, fence, len) == 0;
+    return is_text(line, len, block_start);
+}
+
+static size_t line_length(const char *line, const struct buf *text)
+{
+    size_t rest = (size_t)(text->s + text->len - line);
+    const char *lf = memchr(line, '\n', rest);
+    return lf ? (size_t)(lf - line) : rest;
 }
 
 static bool has_block(const struct buf *text)
 {
     for (const char *line = text->s, *end = text->s + text->len; line < end;) {
-        const char *lf = memchr(line, '\n', (size_t)(end - line));
-        size_t len = (size_t)((lf ? lf : end) - line);
+        size_t len = line_length(line, text);
         if (opens_block(line, len))
             return true;
         line += len + 1;
     }
     return false;
+}
+
+/* Counts the blocks whose fences are at the start of a line. With `blank` it also blanks all other
+ * lines and counts those with text there; the numbers of lines stay. */
+static size_t count_plain_blocks(struct buf *text, size_t *blank)
+{
+    bool inside = false;
+    size_t n = 0;
+    for (char *line = text->s, *end = text->s + text->len; line < end;) {
+        size_t len = line_length(line, text);
+        if (inside) {
+            inside = !is_text(line, len, block_end);
+        } else if (is_text(line, len, block_start)) {
+            inside = true;
+            n++;
+        } else if (blank) {
+            *blank += trim_end(line, len) > 0;
+            memset(line, ' ', len);
+        }
+        line += len + 1;
+    }
+    return n;
 }
 
 static void print_problems(const struct problems *ps)
@@ -164,11 +204,25 @@ static void print_problems(const struct problems *ps)
     }
 }
 
+/* That tool took the block with fences at the start of a line, whatever surrounds it. If there is
+ * not exactly one, we read the file by the rules of Markdown. */
+static bool parse_block(struct doc *doc, struct buf *text, struct problems *ps)
+{
+    struct doc_options opts = {.syntax = DOC_MARKDOWN, .max_bytes = DROPIN_PLAN_MAX};
+    size_t prose = 0;
+    bool plain = count_plain_blocks(text, NULL) == 1;
+    if (plain)
+        (void)count_plain_blocks(text, &prose);
+    int rc = doc_parse(doc, NULL, text->s, text->len, &opts, ps);
+    if (plain)
+        doc->prose_lines = prose;
+    return rc == 0 && doc->root->kind == NODE_MAP;
+}
+
 int cast_load(struct cast_plan *p)
 {
     autoproblems struct problems ps;
     autobuf struct buf text = BUF_INIT;
-    struct doc_options opts = {.syntax = DOC_MARKDOWN, .max_bytes = DROPIN_PLAN_MAX};
     struct err err = {0};
     problems_init(&ps, p->path);
     if (file_read_input(p->path, DROPIN_PLAN_MAX, &text, &err)) {
@@ -179,7 +233,7 @@ int cast_load(struct cast_plan *p)
         cast_say(CAST_ERROR, "No `json dispatch` fenced block found in: %s", p->path);
         return EXIT_TASK;
     }
-    if (doc_load(&p->doc, p->path, &opts, &ps) == 0 && p->doc.root->kind == NODE_MAP)
+    if (parse_block(&p->doc, &text, &ps))
         return EXIT_OK;
     cast_say(CAST_ERROR, "Failed to parse dispatch JSON.");
     print_problems(&ps);

@@ -14,6 +14,7 @@
 #include "project/streams_file.h"
 #include "run/run.h"
 #include "sys/self_exe.h"
+#include "view/event_lines.h"
 #include "view/plan/streams_text.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct session {
     char *branch, *subject;
     char *state_dir;
     struct strv left; /* killed runs with leftovers */
+    bool saved;       /* some work that did not land was saved */
 };
 
 static const char branch_prefix[] = "cast-parallel-";
@@ -212,9 +214,43 @@ static void print_conflict(const struct session *s, const struct event *ev)
     cast_say(CAST_ERROR, "Conflicting files: %s", node_new_string(ev->data, "files", "?"));
 }
 
+/* While the branch does not have the work, the event names the ref that has it. */
+static void print_merge(const struct session *s, const struct event *ev)
+{
+    const char *kept = node_new_string(ev->data, "kept", NULL);
+    if (kept)
+        cast_say(CAST_SUCCESS, "Merged Stream %c into %s, not yet into %s.",
+                 get_stream_letter(ev->task), kept, run_base(s->run));
+    else
+        cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", get_stream_letter(ev->task),
+                 run_base(s->run));
+}
+
+/* Prints events of which that tool knew nothing. */
+static void print_notice(struct session *s, const struct event *ev)
+{
+    static const enum event_kind notices[] = {
+        EV_GIT_STATE_CHANGED, EV_SCOPE_VIOLATED, EV_TASK_SALVAGED, EV_TASK_WAITING,
+        EV_LIMIT_OPENED,      EV_LIMIT_CLOSED,   EV_BUDGET_WARNED, EV_BUDGET_EXCEEDED,
+        EV_NOTIFY_FAILED,     EV_RUN_PAUSED,     EV_TASK_STOPPING,
+    };
+    autobuf struct buf text = BUF_INIT;
+    bool listed = false;
+    for (size_t i = 0; i < ARRAY_LEN(notices); i++)
+        listed = listed || notices[i] == ev->kind;
+    if (!listed || !event_text(ev, &text))
+        return;
+    s->saved = s->saved || (ev->kind == EV_TASK_SALVAGED && node_get(ev->data, "ref"));
+    if (ev->task)
+        cast_say(CAST_WARN, "Stream %c: %s", get_stream_letter(ev->task), text.s);
+    else
+        cast_say(CAST_WARN, "%s", text.s);
+}
+
 static void on_event(void *ctx, const struct event *ev)
 {
-    const struct session *s = ctx;
+    struct session *s = ctx;
+    print_notice(s, ev);
     if (!ev->task)
         return;
     char who = get_stream_letter(ev->task);
@@ -225,7 +261,7 @@ static void on_event(void *ctx, const struct event *ev)
     else if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE)
         cast_say(CAST_SUCCESS, "Stream %c completed.", who);
     else if (ev->kind == EV_TASK_LANDED)
-        cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", who, run_base(s->run));
+        print_merge(s, ev);
     else if (ev->kind == EV_TASK_RETRIED || ev->kind == EV_TASK_PARKED)
         cast_say(CAST_WARN, "Retrying stream %c: %s", who, node_new_string(ev->data, "reason", ""));
     else if (ev->kind == EV_TASK_FAILED)
@@ -258,7 +294,8 @@ static void print_failed_streams(const struct session *s)
         const char *id = s->sf.plan.plan.tasks[i].id;
         cast_say(CAST_ERROR, "  %c: %s/%s", get_stream_letter(id), run_dir(s->run), id);
     }
-    cast_say(CAST_ERROR, "Their work is saved: anabranch salvage");
+    if (s->saved)
+        cast_say(CAST_ERROR, "Their work is saved: anabranch salvage");
     cast_say(CAST_ERROR, "To resume: anabranch resume %s", run_id(s->run));
 }
 

@@ -61,6 +61,7 @@ enum {
     OPT_DASHBOARD,
     OPT_NO_DASHBOARD,
     OPT_HELP = 'h',
+    WORD = 1, /* no option */
 };
 
 static const struct option long_options[] = {
@@ -93,10 +94,20 @@ static int set_workers(struct orchestra_options *o, const char *word)
     return EXIT_OK;
 }
 
+static int set_manifest(struct orchestra_options *o, const char *word)
+{
+    if (o->manifest)
+        return print_usage_error(run_usage, "unrecognized arguments: %s", word);
+    o->manifest = word;
+    return EXIT_OK;
+}
+
 /* Handles one option; not EXIT_OK if the call is invalid. */
 static int set_option(struct orchestra_options *o, int val, char **argv)
 {
     switch (val) {
+    case WORD:
+        return set_manifest(o, optarg);
     case OPT_MAX_WORKERS:
         return set_workers(o, optarg);
     case OPT_CLAUDE_EXE:
@@ -140,23 +151,24 @@ static int set_option(struct orchestra_options *o, int val, char **argv)
 
 static int parse_options(struct orchestra_options *o, int argc, char **argv)
 {
+    int code = EXIT_OK;
     opterr = 0;
     optind = 0;
-    for (int val; (val = getopt_long(argc, argv, ":h", long_options, NULL)) != -1;) {
-        int code = set_option(o, val, argv);
-        if (code != EXIT_OK)
-            return code;
-    }
+    /* "-": options may follow the manifest, even if POSIXLY_CORRECT is set */
+    for (int val; code == EXIT_OK && !o->help &&
+                  (val = getopt_long(argc, argv, "-:h", long_options, NULL)) != -1;)
+        code = set_option(o, val, argv);
     if (o->help)
-        return EXIT_OK;
+        return code;
+    for (; code == EXIT_OK && optind < argc; optind++) /* after "--" */
+        code = set_manifest(o, argv[optind]);
+    if (code != EXIT_OK)
+        return code;
     if (o->dashboard && o->no_dashboard)
         return print_usage_error(run_usage,
                                  "argument --no-dashboard: not allowed with argument --dashboard");
-    if (optind >= argc)
+    if (!o->manifest)
         return print_usage_error(run_usage, "the following arguments are required: manifest");
-    if (optind + 1 < argc)
-        return print_usage_error(run_usage, "unrecognized arguments: %s", argv[optind + 1]);
-    o->manifest = argv[optind];
     return EXIT_OK;
 }
 

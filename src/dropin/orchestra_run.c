@@ -18,8 +18,10 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 10000 }; /* for the remaining processes of a killed run */
@@ -173,10 +175,8 @@ static void warn_of_leftovers(void *ctx, const struct left_remains *left)
     print_warning("run %s of '%s' was killed and left behind:", left->run, left->plan);
     for (size_t i = 0; i < left->things->n; i++)
         (void)fprintf(stderr, "  %s\n", left->things->v[i]);
-    (void)fprintf(stderr,
-                  "  to resume it: parallel-orchestra run --resume %s\n"
-                  "  to save and remove the leftovers: anabranch clean --run %s\n",
-                  left->plan, left->run);
+    (void)fprintf(stderr, "  to save and remove the leftovers: anabranch clean --run %s\n",
+                  left->run);
 }
 
 /* Resumes a killed run, so that it leaves nothing behind and its tasks do not start twice. False
@@ -292,6 +292,8 @@ static int finish_run(struct session *s)
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
     s->o.finished = clock_wall();
+    if (orchestra_load_idle(&s->o, &err))
+        print_warning("%s", err.msg);
     orchestra_summary(&s->o, s->opts->quiet, &out);
     (void)cli_print(out.s, out.len);
     print_tails(s);
@@ -385,9 +387,18 @@ static int prepare_and_run(struct session *s)
     return check_claude(pf, claude) ? EXIT_ENV : execute_run(s, &ro);
 }
 
+/* The target of a symlink: that tool looked for everything beside the file itself. NULL: no link.
+ */
+static char *follow_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+}
+
 int orchestra_run(const struct orchestra_options *opts)
 {
     struct orchestra_options o = *opts;
+    autofree char *target = follow_link(o.manifest);
     struct session s = {.opts = &o, .left = {.lock = -1}};
     struct err err = {0};
     autoplan struct plan_file pf;
@@ -395,6 +406,8 @@ int orchestra_run(const struct orchestra_options *opts)
     int code = EXIT_OK;
     if (strcmp(o.manifest, "-") == 0) /* that tool reads a file of this name */
         o.manifest = "./-";
+    else if (target)
+        o.manifest = target;
     if (open_manifest(&pf, o.manifest))
         return EXIT_USAGE;
     orchestra_init(&s.o, &pf, o.manifest);

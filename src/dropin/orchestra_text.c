@@ -34,15 +34,16 @@ static void add_field(struct buf *out, const char *name, const char *value)
         buf_addf(out, " %s=%s", name, value);
 }
 
-/* The agent's words; if it gave no reason, ours. */
+/* The agent's words; if it gave no reason, ours. That tool shows `cycles` and `report` only
+ * together with a status. */
 static void add_result(const struct orchestra *o, uint32_t task, struct buf *out)
 {
     const struct orchestra_result *r = &o->tasks[task].result;
     bool bad = orchestra_end(o, task) != ORCHESTRA_SUCCEEDED;
     add_field(out, "status", r->status);
-    if (r->cycles >= 0)
+    if (r->status && r->cycles >= 0)
         buf_addf(out, " cycles=%lld", (long long)r->cycles);
-    add_field(out, "report", r->report);
+    add_field(out, "report", r->status ? r->report : NULL);
     add_field(out, "reason", r->reason ? r->reason : bad ? run_task(o->run, task).reason : NULL);
 }
 
@@ -68,7 +69,7 @@ void orchestra_summary(const struct orchestra *o, bool quiet, struct buf *out)
 {
     for (uint32_t t = 0; t < o->pf->plan.task_count; t++) {
         enum orchestra_end end = orchestra_end(o, t);
-        if (!quiet || end == ORCHESTRA_FAILED || end == ORCHESTRA_SKIPPED)
+        if (!quiet || end != ORCHESTRA_SUCCEEDED)
             add_task(o, t, out);
     }
 }

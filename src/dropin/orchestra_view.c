@@ -2,7 +2,9 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "doc/doc.h"
 #include "git/state_paths.h"
+#include "store/store.h"
 #include "sys/clock.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ void orchestra_done(struct orchestra *o)
     for (size_t i = 0; i < o->pf->plan.task_count; i++)
         orchestra_result_done(&o->tasks[i].result);
     free(o->tasks);
+    idle_done(&o->idle);
 }
 
 /* Manifests cannot mark secrets, so we go by the names of variables. */
@@ -154,10 +157,29 @@ int orchestra_retries(const struct orchestra *o, uint32_t task)
     return attempts > 1 ? attempts - 1 : 0;
 }
 
+static bool add_idle_time(void *ctx, const struct store_event *ev)
+{
+    struct arena a = {0};
+    if (ev->data)
+        idle_note(ctx, ev->time, doc_read_line(&a, ev->data, strlen(ev->data)));
+    arena_done(&a);
+    return true;
+}
+
+int orchestra_load_idle(struct orchestra *o, struct err *err)
+{
+    autostore struct store *store = NULL;
+    return store_open(&store, run_state_dir(o->run), false, err) ||
+                   store_each_resume(store, run_id(o->run), add_idle_time, &o->idle, err)
+               ? -1
+               : 0;
+}
+
 double orchestra_seconds(const struct orchestra *o, uint32_t task)
 {
     struct task_status s = run_task(o->run, task);
-    return s.started && s.finished > s.started ? (double)(s.finished - s.started) / 1000 : 0;
+    bool ran = s.started && s.finished > s.started;
+    return ran ? (double)idle_without(&o->idle, s.started, s.finished) / 1000 : 0;
 }
 
 const char *orchestra_agent(const struct orchestra *o, uint32_t task)

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "run/run.h"
+#include "view/idle.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,6 +36,7 @@ struct orchestra {
     struct run *run;  /* NULL before the run starts */
     struct orchestra_task *tasks;
     int64_t started, finished; /* ms since 1970 */
+    struct idle idle;          /* before it was resumed; see orchestra_load_idle() */
 };
 void orchestra_init(struct orchestra *o, struct plan_file *pf, const char *path);
 void orchestra_done(struct orchestra *o);
@@ -69,7 +71,12 @@ bool orchestra_timed_out(const struct orchestra *o, uint32_t task);
  * that tool ended without a report. */
 const char *orchestra_category(const struct orchestra *o, uint32_t task);
 int orchestra_retries(const struct orchestra *o, uint32_t task);
-double orchestra_seconds(const struct orchestra *o, uint32_t task); /* over all attempts */
+
+/* Loads the times in which the run stood still, from the store. */
+int orchestra_load_idle(struct orchestra *o, struct err *err);
+
+/* Over all attempts, without the times in which the run stood still. */
+double orchestra_seconds(const struct orchestra *o, uint32_t task);
 /* The agent that the manifest names, or "". */
 const char *orchestra_agent(const struct orchestra *o, uint32_t task);
 const char *orchestra_name(const struct orchestra *o); /* of the manifest */
@@ -77,7 +84,7 @@ const char *orchestra_name(const struct orchestra *o); /* of the manifest */
 /* The last twenty non-blank lines of the agent's output. */
 void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out);
 
-/* One line per task; quiet: omits successful tasks. */
+/* One line per task; quiet: omits tasks that succeeded in this run. */
 void orchestra_summary(const struct orchestra *o, bool quiet, struct buf *out);
 void orchestra_dry_run(const struct orchestra *o, size_t workers, struct buf *out);
 

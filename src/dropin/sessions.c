@@ -75,7 +75,7 @@ static int print_help(const struct subcommand *sub)
     return cli_print(out.s, out.len);
 }
 
-enum { OPT_NO_PUSH = 256, OPT_HELP = 'h' };
+enum { WORD = 1, OPT_NO_PUSH = 256, OPT_HELP = 'h' };
 
 static const struct option with_no_push[] = {
     {"help", no_argument, NULL, OPT_HELP},
@@ -88,22 +88,27 @@ static int run_subcommand(const struct subcommand *sub, int argc, char **argv)
 {
     struct sessions_options o = {0};
     const struct option *longs = sub->takes_no_push ? with_no_push : plain;
+    const char *extra = NULL;
     opterr = 0;
     optind = 0;
-    for (int val; (val = getopt_long(argc, argv, "h", longs, NULL)) != -1;) {
+    /* "-": options may follow the plan, even if POSIXLY_CORRECT is set */
+    for (int val; (val = getopt_long(argc, argv, "-h", longs, NULL)) != -1;) {
         if (val == OPT_HELP)
             return print_help(sub);
-        if (val != OPT_NO_PUSH)
-            return usage_error(NULL, "unrecognized arguments: %s", argv[optind - 1]);
-        o.no_push = true;
+        if (val == OPT_NO_PUSH)
+            o.no_push = true;
+        else if (val == WORD && sub->takes_plan && !o.plan)
+            o.plan = optarg;
+        else if (!extra)
+            extra = val == WORD ? optarg : argv[optind - 1];
     }
-    if (sub->takes_plan)
-        o.plan = optind < argc ? argv[optind++] : NULL;
+    if (sub->takes_plan && !o.plan && optind < argc) /* after "--" */
+        o.plan = argv[optind++];
     if (sub->takes_plan && !o.plan)
         return usage_error(sub, "the following arguments are required: plan");
-    if (optind < argc)
-        return usage_error(NULL, "unrecognized arguments: %s", argv[optind]);
-    return sub->run(&o);
+    if (!extra && optind < argc)
+        extra = argv[optind];
+    return extra ? usage_error(NULL, "unrecognized arguments: %s", extra) : sub->run(&o);
 }
 
 static int report_unknown_command(const char *word)

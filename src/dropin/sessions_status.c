@@ -11,6 +11,7 @@
 #include "threads/converge/converge.h"
 #include "threads/status/status.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { EXIT_ERROR = 1 };
@@ -127,6 +128,13 @@ static void add_result(struct buf *out, const struct converge_result *r)
     }
 }
 
+static void print_warning(const struct converge_result *r)
+{
+    autobuf struct buf line = BUF_INIT;
+    text_add_harmless(&line, r->warning);
+    (void)fprintf(stderr, "warning: thread-%s: %s\n", r->look->thread->id, line.s);
+}
+
 /* Prints the error of one thread next to the results of the others. */
 static int print_results(const struct converge *c)
 {
@@ -136,7 +144,7 @@ static int print_results(const struct converge *c)
         const struct converge_result *r = &c->results.v[i];
         add_result(&out, r);
         if (r->warning)
-            (void)sessions_error("thread-%s: %s", r->look->thread->id, r->warning);
+            print_warning(r);
         if (r->end >= CONVERGE_REFUSED)
             worst = sessions_error("thread-%s: %s", r->look->thread->id, r->detail);
     }

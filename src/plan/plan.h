@@ -99,7 +99,7 @@ struct change_limits {
 };
 
 /* Limits for a task's use of the machine; 0: no limit. PLAN_UNSET also means no limit for the first
- * three, and a default for the others (plan/engine/task_limits.h). */
+ * three, and a default for the others (plan/engine/limits/task_limits.h). */
 struct task_limits {
     int64_t memory; /* bytes */
     int64_t processes, cpu;

@@ -335,7 +335,7 @@ static int end_work(struct run *run, int rc, struct err *err)
     report_unsigned(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
-    if (rc == 0 && run->engine.failed)
+    if (rc == 0 && run->engine->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     stream_events_end(run->stream_events, rc);
     return record_result(run, rc, err);
@@ -385,9 +385,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     if (run->batch && pf->repo.core.plain)
         git_batch_write_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
-    engine_init(&run->engine, &pf->plan, opts->no_wait);
-    for (size_t i = 0; i < pf->plan.task_count; i++)
-        run->tasks[i].life = &run->engine.tasks[i];
+    run_engine_new(run);
     secrets_collect(&run->secrets, &pf->plan);
     return run;
 }
@@ -397,8 +395,7 @@ void run_schedule(struct run *run)
     struct plan_file *pf = run->pf;
     size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
     run->loop = loop_new();
-    engine_schedule(&run->engine, &pf->graph, &pf->claims,
-                    run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
+    run_engine_schedule(run, run->opts.workers ? run->opts.workers : workers);
     lane_assign_all(run);
 }
 
@@ -449,7 +446,7 @@ void run_close(struct run *run)
     notifier_free(run->notifier);
     stream_events_free(run->stream_events);
     warden_dismiss(&run->warden);
-    engine_done(&run->engine);
+    run_engine_free(run);
     secrets_done(&run->secrets);
     config_file_close(&run->config);
     ports_done(&run->ports);

@@ -10,6 +10,7 @@
 #include "git/batch.h"
 #include "plan/engine/attempt/verdict.h"
 #include "plan/engine/engine.h"
+#include "plan/engine/publication.h"
 #include "project/config_file.h"
 #include "project/secrets.h"
 #include "run/attempt/progress.h"
@@ -36,8 +37,8 @@
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
-    struct engine_task *life;  /* its state, and what the engine has decided about it */
-    struct task_status status; /* its strings are those below; run_task() adds the state */
+    const struct engine_task *life; /* its state, and what the engine has decided about it */
+    struct task_status status;      /* its strings are those below; run_task() adds the state */
     char *reason, *commit, *landed, *branch, *start, *action, *workspace;
     char *first_start;     /* the first start commit, if `start` has moved since; or NULL */
     struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
@@ -85,7 +86,6 @@ struct attempt {
     struct process process;
     void (*next)(struct attempt *attempt, int exit_code); /* called when the process has ended */
     struct agent_report report;
-    struct spent counted_usage; /* usage already counted, of that in `report` */
     struct output_tail tail;
     struct agent_errors errors;
     struct progress progress;
@@ -166,6 +166,7 @@ struct ticker {
 
 /* Moves the base branch to the run's tip; struct publication decides how. */
 struct publisher {
+    struct publication publication;
     struct base_lock lock;
     struct watch *child,
         *wait; /* the git that moves the base; a timer while we wait for the next try */
@@ -230,7 +231,7 @@ struct run {
     struct plan_file *pf;
     struct run_options opts;
     struct loop *loop;
-    struct engine engine;
+    const struct engine *engine; /* report.c changes it */
     struct secrets secrets;
     struct config_file config;
     struct ports ports;
@@ -286,8 +287,33 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
 void run_schedule(struct run *run);
 struct git_place run_place(const struct run *run);
 
+/* report.c */
+struct task_lanes {
+    int32_t own, fallback; /* -1: none */
+};
+void run_engine_new(struct run *run);
+void run_engine_schedule(struct run *run, size_t workers);
+void run_engine_set_lanes(struct run *run, const struct task_lanes *lanes, size_t count);
+void run_engine_free(struct run *run);
+/* Reports an event to the engine, and carries out the actions that follow. Returns their number.
+ * The others report an event that needs no more than a task, or an answer. */
+size_t run_report(struct run *run, const struct engine_event *ev);
+void run_report_kind(struct run *run, enum engine_event_kind kind);
+void task_report(struct run *run, uint32_t task, enum engine_event_kind kind);
+void task_report_if(struct run *run, uint32_t task, enum engine_event_kind kind, bool yes);
+/* The caller carries out the action; false if there is none. */
+bool run_ask(struct run *run, const struct engine_event *ev, struct action *ret);
+/* The same for several actions. */
+void run_answer(struct run *run, const struct engine_event *ev, struct actions *ret);
+
 /* turn.c */
 void run_wake(struct run *run);
+/* These carry out actions of the engine. */
+void run_publish_last(struct run *run);
+/* Asks all agents to end. If a person stopped the run, saves the work of parked tasks. */
+void run_stop_agents(struct run *run, bool by_user);
+void run_kill_agents(struct run *run);
+void run_give_up_observer(const struct run *run);
 void run_fail(struct run *run,
               const struct err *err); /* the program cannot continue: stop the run */
 void run_drain(struct run *run);      /* start nothing new; let running attempts finish */
@@ -300,8 +326,10 @@ void run_watch_signals(struct run *run);
 void run_finish(struct run *run);
 
 /* run/state/task.c */
-void task_advance(struct run *run, uint32_t task, enum life_event event); /* writes no row */
-void task_advance_and_record(struct run *run, uint32_t task, enum life_event event);
+void task_report_and_record(struct run *run, uint32_t task, enum engine_event_kind kind);
+/* These carry out actions of the engine. */
+void task_record_skipped(struct run *run, uint32_t task, uint32_t need);
+void task_record_unskipped(struct run *run, uint32_t task);
 /* The task has ended in its present state. task_end() also records the time. */
 void task_end(struct run *run, uint32_t task);
 void task_ended(struct run *run, uint32_t task);
@@ -379,7 +407,7 @@ static inline const struct task *task_of(const struct attempt *attempt)
 }
 
 /* run/attempt/attempt.c */
-void attempt_start(struct run *run, uint32_t task);
+void attempt_start(struct run *run, uint32_t task, enum task_start start);
 struct attempt *attempt_new(struct run *run, uint32_t task, int number);
 void attempt_free(struct attempt *attempt);
 void attempt_run_agent(struct attempt *attempt); /* when the workspace is ready */
@@ -451,6 +479,9 @@ void land_turn(struct run *run);
 /* Called after land_turn() and after new attempts have started: moves the base to the tip, if it is
  * time. */
 void land_publish(struct run *run);
+/* These carry out actions of the engine. If the base does not move, we only record what landed. */
+void land_begin_publication(struct run *run, bool moves_base);
+void land_publish_later(struct run *run, int64_t ms);
 /* Records that the task has landed: `on_base`, or so far only in the run's tip. */
 void land_tell(struct run *run, uint32_t task, bool on_base);
 

@@ -28,54 +28,46 @@ static struct observer *find_busy_observer(const struct run *run)
     return NULL;
 }
 
-static enum run_step find_step(const struct run *run)
+static struct engine_event describe_turn(const struct run *run, enum engine_event_kind kind)
 {
-    const struct engine_facts facts = {
-        .has_base = run->base,
-        .pool_filled = pool_has(run),
-        .observers_busy = find_busy_observer(run),
-    };
-    return engine_next_step(&run->engine, &facts);
+    return (struct engine_event){.kind = kind,
+                                 .task = -1,
+                                 .facts = {.has_base = run->base,
+                                           .pool_filled = pool_has(run),
+                                           .observers_busy = find_busy_observer(run)}};
 }
 
 static void start_tasks(struct run *run)
 {
-    uint32_t task;
-    while (engine_next_start(&run->engine, &task)) {
-        record(run, EV_TASK_READY, task, NULL);
-        attempt_start(run, task);
+    const struct engine_event ask = {.kind = ENGINE_STARTS_NEXT, .task = -1};
+    struct action a;
+    while (run_ask(run, &ask, &a)) {
+        record(run, EV_TASK_READY, a.task, NULL);
+        attempt_start(run, (uint32_t)a.task, a.start);
     }
 }
 
-static void stop_work(struct run *run)
-{
-    run->engine.phase = RUN_OVER;
-    loop_stop(run->loop);
-}
-
-/* A person may have retried a task while we moved the base. */
 static void on_last_publication(struct run *run)
 {
-    if (find_step(run) == RUN_FINISH) {
-        stop_work(run);
-        return;
-    }
-    run->engine.phase = RUN_WORKING;
-    run_wake(run);
+    const struct engine_event ev = describe_turn(run, ENGINE_PUBLISHED_LAST);
+    (void)run_report(run, &ev);
+}
+
+void run_publish_last(struct run *run)
+{
+    publish(run, on_last_publication);
 }
 
 /* Emptying the pool may add work. */
-static void end_if_over(struct run *run)
+static void end_turn(struct run *run)
 {
-    if (find_step(run) == RUN_EMPTY_POOL)
-        pool_empty(run);
-    enum run_step step = find_step(run);
-    if (step == RUN_PUBLISH) {
-        run->engine.phase = RUN_PUBLISHING;
-        publish(run, on_last_publication);
-    } else if (step == RUN_FINISH) {
-        stop_work(run);
-    }
+    bool emptied = pool_has(run);
+    struct engine_event ev = describe_turn(run, ENGINE_TURN_ENDED);
+    (void)run_report(run, &ev);
+    if (!emptied || pool_has(run))
+        return;
+    ev = describe_turn(run, ENGINE_TURN_ENDED);
+    (void)run_report(run, &ev);
 }
 
 static void on_deadline(void *ctx)
@@ -88,24 +80,24 @@ static void on_deadline(void *ctx)
 static void wait_for_observer(struct run *run)
 {
     struct observer *o = find_busy_observer(run);
-    if (!o)
-        loop_stop(run->loop);
-    else if (!o->deadline)
+    if (o && !o->deadline)
         o->deadline = loop_timer(run->loop, o->work->patience_ms, on_deadline, o);
+    const struct engine_event ev = describe_turn(run, ENGINE_TURN_ENDED);
+    (void)run_report(run, &ev);
 }
 
 void run_finish(struct run *run)
 {
     int rc = 0;
-    run->engine.phase = RUN_FINISHING;
+    run_report_kind(run, ENGINE_RECORDED);
     run_wake(run);
-    while (rc == 0 && find_step(run) == RUN_WAIT)
+    while (rc == 0 && find_busy_observer(run))
         rc = loop_run(run->loop, NULL);
     for (size_t i = 0; rc && i < run->observers.n; i++) { /* the loop is broken */
         if (is_busy(&run->observers.v[i]))
             on_deadline(&run->observers.v[i]);
     }
-    run->engine.phase = RUN_CLOSED;
+    run_report_kind(run, ENGINE_CLOSED);
 }
 
 static void on_turn(void *ctx)
@@ -113,14 +105,14 @@ static void on_turn(void *ctx)
     struct run *run = ctx;
     watch_free(run->turn_timer);
     run->turn_timer = NULL;
-    if (run->engine.phase == RUN_FINISHING) {
+    if (run->engine->phase == RUN_FINISHING) {
         wait_for_observer(run);
         return;
     }
     land_turn(run);
     start_tasks(run);
     land_publish(run);
-    end_if_over(run);
+    end_turn(run);
 }
 
 void run_wake(struct run *run)
@@ -141,44 +133,45 @@ static void stop_attempts(struct run *run, char order)
 
 void run_fail(struct run *run, const struct err *err)
 {
-    if (run->engine.failed)
+    if (run->engine->failed)
         return;
     run->err = *err;
-    run->engine.failed = true;
-    stop_attempts(run, GUARD_STOP);
+    run_report_kind(run, ENGINE_BROKE);
     run_wake(run);
 }
 
 void run_drain(struct run *run)
 {
-    run->engine.draining = true;
+    run_report_kind(run, ENGINE_DRAINED);
     run_wake(run);
 }
 
-static void give_up_observer(const struct run *run)
+void run_give_up_observer(const struct run *run)
 {
     const struct observer *o = find_busy_observer(run);
     if (o)
         o->work->give_up(o->ctx);
 }
 
+void run_stop_agents(struct run *run, bool by_user)
+{
+    if (by_user)
+        park_save_all(run);
+    stop_attempts(run, GUARD_STOP);
+}
+
+void run_kill_agents(struct run *run)
+{
+    stop_attempts(run, GUARD_KILL);
+    publish_give_up(run);
+}
+
 void run_stop(struct run *run, int signal)
 {
-    switch (run_phase_interrupt(run->engine.phase, run->engine.stopping)) {
-    case RUN_STOP_AGENTS:
+    bool stopped_before = run->engine->stopping;
+    run_report_kind(run, ENGINE_INTERRUPTED);
+    if (run->engine->stopping && !stopped_before)
         run->signal = signal;
-        run->engine.stopping = true;
-        park_save_all(run);
-        stop_attempts(run, GUARD_STOP);
-        break;
-    case RUN_KILL_AGENTS:
-        stop_attempts(run, GUARD_KILL);
-        publish_give_up(run);
-        break;
-    case RUN_GIVE_UP:
-        give_up_observer(run);
-        break;
-    }
     run_wake(run);
 }
 

@@ -142,8 +142,7 @@ static void add_failure(struct buf *out, const struct event *ev)
     add_field(out, ev, "reason", ": ");
 }
 
-/* Appends the text of an event; false: nothing to print. */
-static bool add_event_text(struct buf *out, const struct event *ev)
+bool event_text(const struct event *ev, struct buf *out)
 {
     switch (ev->kind) {
     case EV_TASK_STARTED:
@@ -286,7 +285,7 @@ void event_line(const struct event *ev, int64_t run_started, bool quiet, struct 
         return;
     buf_addf(out, "%02lld:%02lld:%02lld  %-12s  ", (long long)(s / 3600), (long long)(s / 60 % 60),
              (long long)(s % 60), ev->task ? ev->task : "");
-    if (add_event_text(out, ev))
+    if (event_text(ev, out))
         buf_addch(out, '\n');
     else
         buf_cut(out, start);

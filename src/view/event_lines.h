@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Appends what happened, without time, task and line end; false: nothing to print. */
+bool event_text(const struct event *ev, struct buf *out);
+
 /* Appends the line of an event, or nothing if it is not important. quiet: problems only. */
 void event_line(const struct event *ev, int64_t run_started, bool quiet, struct buf *out);
 

@@ -95,10 +95,36 @@ void folder_record_add(const char *common, const char *path, const char *kind, i
         (void)!write(out, line, strlen(line)); /* a line that is only half written is none */
 }
 
+/* Copies a word and moves *at behind it. */
+static bool parse_word(const char **at, char *ret, size_t size)
+{
+    const char *word = *at + strspn(*at, " ");
+    size_t len = strcspn(word, " \n");
+    *at = word + len;
+    if (len == 0 || len >= size)
+        return false;
+    memcpy(ret, word, len);
+    ret[len] = '\0';
+    return true;
+}
+
+static bool parse_number(const char **at, uintmax_t *ret)
+{
+    char *end;
+    *ret = strtoumax(*at, &end, 10);
+    bool some = end > *at;
+    *at = end;
+    return some;
+}
+
 static bool parse_line(const char *text, struct line *ret)
 {
-    return sscanf(text, "%15s %" SCNuMAX " %" SCNuMAX " %" SCNd64 " %63s", ret->kind, &ret->dev,
-                  &ret->ino, &ret->birth, ret->boot) == 5;
+    uintmax_t birth = 0;
+    bool whole = parse_word(&text, ret->kind, sizeof(ret->kind)) &&
+                 parse_number(&text, &ret->dev) && parse_number(&text, &ret->ino) &&
+                 parse_number(&text, &birth) && parse_word(&text, ret->boot, sizeof(ret->boot));
+    ret->birth = (int64_t)birth; /* negative before 1970 */
+    return whole;
 }
 
 /* Reads the record. FOLDER_FOREIGN: the run has one, without this task. */

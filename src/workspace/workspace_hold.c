@@ -320,7 +320,7 @@ int workspace_remove_link(const struct workspace *ws, struct err *err)
 {
     autofree char *shown = mem_printf("%s/.git", ws->path);
     autoclose int tree = -1;
-    struct file_id id;
+    struct file_id id = {0};
     struct err why = {0};
     if (open_tree(ws, &tree, &id, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
@@ -466,7 +466,7 @@ int workspace_replace(struct workspace *ws, const char *from, const struct file_
 {
     autoclose int folder = -1, beside = -1, tree = -1;
     const char *name, *other;
-    struct file_id found;
+    struct file_id found = {0};
     if (beneath_folder_of(ws->path, &folder, &name, err) ||
         beneath_folder_of(from, &beside, &other, err) || open_folder(from, &tree, &found, err))
         return -1;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # the text of scripts
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # Agents that try to make us land the wrong thing: they revert work of others, forge the author or date of a commit,
 # or hide something in its history that the result does not show.
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/hash.h"
+#include "base/text/text.h"
 #include "clean/unbegun_runs.h"
 #include "cli/common/live_run.h"
 #include "cli/common/plan_opts.h"
@@ -27,6 +28,7 @@ struct row {
     char *id;
     struct proc_id engine; /* 0: we know only its folder */
     bool succeeded;
+    bool is_open; /* it runs, or was killed */
 };
 
 struct rows {
@@ -37,8 +39,10 @@ static bool add_row(void *ctx, const struct store_run *run)
 {
     struct rows *rows = ctx;
     bool succeeded = strcmp(run->state, "finished") == 0 && run->exit_code == EXIT_OK;
-    vec_push(&rows->list,
-             (struct row){mem_str(run->id), {(pid_t)run->pid, run->pid_start}, succeeded});
+    vec_push(&rows->list, (struct row){mem_str(run->id),
+                                       {(pid_t)run->pid, run->pid_start},
+                                       succeeded,
+                                       strcmp(run->state, "running") == 0});
     return true;
 }
 
@@ -337,6 +341,11 @@ static int resume_with_plans(const struct run_folder *saved, const char *dir,
     return reopen_and_run(path ? &now : &was, &was, saved, call, lock);
 }
 
+static const char *plan_of(const struct run_folder *saved)
+{
+    return saved->plan_file ? saved->plan_file : saved->plan;
+}
+
 static int resume_locked(const struct lookup *look, const char *id, const struct resume_call *call,
                          int *lock)
 {
@@ -347,8 +356,8 @@ static int resume_locked(const struct lookup *look, const char *id, const struct
     if (!loaded || run_folder_check(look->store, id, dir, &err))
         return cli_fail(EXIT_USAGE, "cannot resume run %s: %s", id, err.msg);
     if (saved.dropin)
-        return cli_fail(EXIT_USAGE, "run %s was started as %s: resume it with %s --resume", id,
-                        saved.dropin, saved.dropin);
+        return cli_fail(EXIT_USAGE, "run %s was started as %s: resume it with %s run --resume %s",
+                        id, saved.dropin, saved.dropin, plan_of(&saved));
     if (saved.options.derived && call->plan)
         return cli_fail(
             EXIT_USAGE,
@@ -376,6 +385,24 @@ static int remove_unbegun_runs(const struct lookup *look, const char *word,
     return failed;
 }
 
+/* Drop-ins resume their own runs. */
+static void describe_nothing(const struct lookup *look, const struct rows *rows, struct buf *out)
+{
+    for (size_t i = 0; i < rows->list.n; i++) {
+        const struct row *row = &rows->list.v[i];
+        autofree char *dir = run_path(look->state_dir, row->id);
+        autosaved struct run_folder saved = {0};
+        if (row->is_open && run_folder_load(&saved, dir, NULL) == 0 && saved.dropin) {
+            buf_addf(out, "Nothing to resume here: run %s is resumed with %s run --resume ",
+                     row->id, saved.dropin);
+            text_add_harmless(out, plan_of(&saved));
+            buf_addch(out, '\n');
+            return;
+        }
+    }
+    buf_addstr(out, "Nothing to resume: every run has finished\n");
+}
+
 int resume_call(struct lookup *look, const char *word, const struct resume_call *call)
 {
     bool named = false;
@@ -393,6 +420,7 @@ int resume_call(struct lookup *look, const char *word, const struct resume_call 
         return code;
     if (id)
         return resume_locked(look, id, call, &lock);
-    static const char none[] = "Nothing to resume: every run has finished\n";
-    return cli_print(none, call->run_call->json ? 0 : strlen(none));
+    autobuf struct buf none = BUF_INIT;
+    describe_nothing(look, &rows, &none);
+    return cli_print(none.s, call->run_call->json ? 0 : none.len);
 }

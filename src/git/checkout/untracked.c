@@ -401,31 +401,35 @@ static void compare_full(const struct untracked *u, const struct walk *w,
     }
 }
 
-/* A file that git now tracks is not deleted, and a file that git no longer tracks is not new. */
-static void compare_single(const struct untracked *u, const struct walk *w,
-                           const struct untracked_file *was, const struct untracked_file *is,
-                           struct untracked_changes *changes)
+/* A file that git now tracks is not deleted. */
+static void compare_missing(const struct walk *w, const struct untracked_file *was,
+                            struct untracked_changes *changes)
 {
     struct stat st;
-    if (was ? was->ours : is->ours)
-        return;
-    bool exists = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!exists && (was || (is && !is_before(&is->ctime, &u->looked))))
-        add_change(changes, was, is);
+    if (!was->ours && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        add_change(changes, was, NULL);
+}
+
+/* A file that git no longer tracks is not new. */
+static void compare_new(const struct untracked *u, const struct untracked_file *is,
+                        struct untracked_changes *changes)
+{
+    if (!is->ours && !is_before(&is->ctime, &u->looked))
+        add_change(changes, NULL, is);
 }
 
 static void compare_files(struct untracked *u, struct walk *w, struct untracked_changes *changes)
 {
     for (size_t i = 0, k = 0; i < u->files.n || k < w->files.n;) {
-        struct untracked_file *was = i < u->files.n ? &u->files.v[i] : NULL;
-        struct untracked_file *is = k < w->files.n ? &w->files.v[k] : NULL;
-        int order = !was ? 1 : !is ? -1 : strcmp(was->path, is->path);
-        i += order <= 0;
-        k += order >= 0;
+        int order = i == u->files.n   ? 1
+                    : k == w->files.n ? -1
+                                      : strcmp(u->files.v[i].path, w->files.v[k].path);
         if (order == 0)
-            compare_pair(w, was, is, changes);
+            compare_pair(w, &u->files.v[i++], &w->files.v[k++], changes);
+        else if (order < 0)
+            compare_missing(w, &u->files.v[i++], changes);
         else
-            compare_single(u, w, order < 0 ? was : NULL, order < 0 ? NULL : is, changes);
+            compare_new(u, &w->files.v[k++], changes);
     }
     compare_full(u, w, changes);
 }

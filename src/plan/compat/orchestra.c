@@ -66,7 +66,7 @@ static void loosen_int(struct node *node)
         n = text_int(node->text);
     else if (node->kind == NODE_BOOL)
         n = node->truth;
-    else if (node->kind == NODE_REAL && node->real >= 0 && node->real < 1e9)
+    else if (node->kind == NODE_REAL && node->real > -1 && node->real < 1e9)
         n = (int64_t)node->real;
     if (n < 0)
         return;

@@ -1,6 +1,7 @@
 #include "plan/engine/engine.h"
 
 #include "base/mem.h"
+#include "plan/engine/engine_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,18 @@ void engine_schedule(struct engine *e, struct graph *graph, struct claims *claim
     landing_init(&e->landing, e->plan, graph, wanted);
 }
 
+void engine_make_lanes(struct engine *e, size_t n)
+{
+    lanes_init(&e->lanes, &e->sched, n);
+}
+
+void engine_set_lanes(struct engine *e, uint32_t task, int32_t lane, int32_t fallback)
+{
+    e->tasks[task].lane = lane;
+    e->tasks[task].fallback_lane = fallback;
+    lanes_assign(&e->lanes, task, lane, fallback);
+}
+
 bool engine_is_draining(const struct engine *e)
 {
     return e->draining || e->budgets.run.exceeded;
@@ -41,144 +54,9 @@ bool engine_is_ending(const struct engine *e)
     return e->stopping || e->failed;
 }
 
-bool engine_advance(struct engine *e, uint32_t task, enum life_event event)
+bool engine_can_publish(const struct engine *e)
 {
-    return task_life_advance(&e->tasks[task].state, event);
-}
-
-static bool may_start(const struct engine *e)
-{
-    return e->phase <= RUN_PUBLISHING && !e->paused && !engine_is_draining(e) &&
-           !engine_is_ending(e);
-}
-
-bool engine_next_start(struct engine *e, uint32_t *ret_task)
-{
-    return may_start(e) && sched_next(&e->sched, ret_task);
-}
-
-enum task_start engine_begin(struct engine *e, uint32_t task)
-{
-    struct engine_task *t = &e->tasks[task];
-    enum task_start start = t->start;
-    t->start = START_NEW;
-    t->parked = false;
-    t->merged_tip = 0;
-    if (start == START_LANDING) /* it started without a lane */
-        sched_set_lanes(&e->sched, task, t->lane, t->fallback_lane);
-    lanes_enter(&e->lanes, task);
-    if (start == START_NEW || start == START_LANDING)
-        (void)engine_advance(e, task, LIFE_BEGAN);
-    return start;
-}
-
-void engine_move_tip(struct engine *e)
-{
-    e->tip++;
-}
-
-/* Tasks that have ended do not hold up the tasks behind them in the order. */
-static void settle_ended(struct engine *e)
-{
-    uint32_t task;
-    while (landing_find_open(&e->landing, &task) && task_has_ended(e->tasks[task].state))
-        landing_settle(&e->landing, task);
-}
-
-bool engine_next_landing(struct engine *e, uint32_t *ret_task, bool *ret_verified)
-{
-    settle_ended(e);
-    if (!landing_next(&e->landing, e->stopping || engine_is_draining(e), ret_task))
-        return false;
-    *ret_verified = e->tasks[*ret_task].merged_tip == e->tip;
-    return true;
-}
-
-bool engine_queue(struct engine *e, uint32_t task)
-{
-    if (!engine_advance(e, task, LIFE_QUEUED))
-        return false;
-    landing_queue(&e->landing, task);
-    return true;
-}
-
-void engine_merge(struct engine *e, uint32_t task)
-{
-    e->tasks[task].merged_tip = e->tip;
-}
-
-void engine_land(struct engine *e, uint32_t task)
-{
-    engine_move_tip(e);
-    landing_land(&e->landing, task);
-}
-
-uint32_t engine_unland(struct engine *e)
-{
-    engine_move_tip(e);
-    return landing_undo(&e->landing);
-}
-
-void engine_end(struct engine *e, uint32_t task, struct sched_list *ret_skipped)
-{
-    size_t first = ret_skipped->tasks.n;
-    if (task_has_succeeded(e->tasks[task].state))
-        sched_finish(&e->sched, task);
-    else
-        sched_fail(&e->sched, task, ret_skipped);
-    for (size_t i = first; i < ret_skipped->tasks.n; i++)
-        engine_skip(e, ret_skipped->tasks.v[i]);
-}
-
-void engine_skip(struct engine *e, uint32_t task)
-{
-    struct engine_task *t = &e->tasks[task];
-    t->parked = false;
-    (void)engine_advance(e, task, t->follows_landing ? LIFE_LANDED : LIFE_SKIPPED);
-}
-
-void engine_restart(struct engine *e, uint32_t task)
-{
-    struct engine_task *t = &e->tasks[task];
-    memset(t->retries_used, 0, sizeof(t->retries_used));
-    t->start = START_NEW;
-    t->start_at_tip = true;
-    landing_unsettle(&e->landing, task);
-}
-
-void engine_take_back(struct engine *e, uint32_t task, struct sched_list *ret_freed)
-{
-    size_t first = ret_freed->tasks.n;
-    sched_take_back(&e->sched, task, ret_freed);
-    for (size_t i = first; i < ret_freed->tasks.n; i++) {
-        landing_unsettle(&e->landing, ret_freed->tasks.v[i]);
-        (void)engine_advance(e, ret_freed->tasks.v[i], LIFE_WAITS);
-    }
-}
-
-void engine_wait(struct engine *e, uint32_t task)
-{
-    sched_set_aside(&e->sched, task);
-    (void)engine_advance(e, task, LIFE_WAITS);
-}
-
-void engine_retry_due(struct engine *e, uint32_t task)
-{
-    if (engine_advance(e, task, LIFE_DUE))
-        sched_ready(&e->sched, task);
-}
-
-void engine_park(struct engine *e, uint32_t task)
-{
-    e->tasks[task].parked = true;
-    engine_wait(e, task);
-    sched_ready(&e->sched, task);
-}
-
-void engine_keep_session(struct engine *e, uint32_t task, bool restored)
-{
-    e->tasks[task].start = restored ? START_RESTORED : START_RESUMED;
-    lanes_keep(&e->lanes, task);
+    return e->landing.unpublished.n && !e->publishing;
 }
 
 struct retries engine_retries(const struct engine *e, uint32_t task)
@@ -194,53 +72,205 @@ struct retries engine_retries(const struct engine *e, uint32_t task)
     return r;
 }
 
-struct engine_limit engine_meet_limit(struct engine *e, uint32_t task, struct limit_facts *facts,
-                                      uint32_t random)
+void engine_advance(struct engine *e, const struct engine_event *ev, enum life_event life,
+                    struct actions *ret)
 {
-    struct retries retries = engine_retries(e, task);
-    struct engine_limit limit = {0};
-    facts->has_fallback = lanes_fall_back(&e->lanes, task, e->tasks[task].fallback_lane);
-    limit.outcome = failure_at_limit(facts, &retries);
-    if (!limit.outcome.closes_lane)
-        return limit;
-    limit.closed = lanes_meet_limit(&e->lanes, task, facts->reset, facts->now, random);
-    if (limit.outcome.kind == OUTCOME_PARK)
-        limit.outcome.delay_ms = e->lanes.list[e->lanes.used[task]].until - facts->now;
-    return limit;
+    if (!task_life_advance(&engine_task(e, ev)->state, life))
+        vec_push(&ret->list, (struct action){.kind = DO_REFUSE, .task = ev->task});
 }
 
-struct failure_outcome engine_fail(const struct engine *e, uint32_t task,
-                                   struct failure_facts *facts, uint32_t random)
+/* The simplest events set one member. */
+
+static void drain(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
-    struct retries retries = engine_retries(e, task);
-    facts->run_ends = engine_is_ending(e);
-    facts->in_conflict = e->tasks[task].in_conflict;
-    return failure_outcome(facts, &retries, random);
+    (void)ev, (void)ret;
+    e->draining = true;
 }
 
-void engine_settle_failure(struct engine *e, uint32_t task, enum failure failure,
-                           const struct failure_outcome *outcome)
+static void pause_or_continue(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
-    struct engine_task *t = &e->tasks[task];
-    t->repair = outcome->repair;
-    t->start_at_tip = t->start_at_tip || outcome->at_tip;
-    t->retries_used[failure] += outcome->uses_retry;
+    (void)ret;
+    e->paused = ev->kind == ENGINE_PAUSED;
 }
 
-enum run_step engine_next_step(const struct engine *e, const struct engine_facts *facts)
+static void set_workers(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
-    const struct run_facts f = {
-        .phase = e->phase,
-        .attempts = e->attempts,
-        .tasks_left = e->sched.left,
-        .draining = engine_is_draining(e),
-        .stopping = e->stopping,
-        .failed = e->failed,
-        .paused = e->paused,
-        .has_base = facts->has_base,
-        .publication_busy = publication_is_busy(&e->publication),
-        .pool_filled = facts->pool_filled,
-        .observers_busy = facts->observers_busy,
-    };
-    return run_phase_next(&f);
+    (void)ret;
+    e->sched.workers = ev->workers;
+}
+
+static void count_work(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    e->attempts += ev->kind == ENGINE_WORK_BEGAN ? 1 : (size_t)-1;
+}
+
+static void move_tip(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ev, (void)ret;
+    e->tip++;
+}
+
+static void free_worker(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    sched_set_aside(&e->sched, task_of_event(ev));
+}
+
+static void make_ready(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    sched_ready(&e->sched, task_of_event(ev));
+}
+
+static void hold(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    sched_hold(&e->sched, task_of_event(ev));
+}
+
+static void set_reverts(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->reverts = ev->yes;
+}
+
+static void end_conflict(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->in_conflict = false;
+}
+
+static void merge(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->merged_tip = e->tip;
+}
+
+static void leave_queue(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    (void)landing_leave(&e->landing, task_of_event(ev));
+}
+
+static void note_message(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->has_message = ev->kind == ENGINE_MESSAGE_WAITS;
+}
+
+static void begin_follow_up(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->follows_landing = ev->yes;
+    engine_task(e, ev)->follow_up_failed = false;
+}
+
+static void fail_follow_up(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->follow_up_failed = true;
+}
+
+static void start_at_tip(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)ret;
+    engine_task(e, ev)->start_at_tip = true;
+}
+
+/* An event either has a handler, or only moves its task to the next state. */
+static const struct {
+    const char *name;
+    engine_handler *handle;
+    enum life_event life;
+} table[ENGINE_EVENT_COUNT_] = {
+    [ENGINE_LANDS_NEXT] = {"lands next", engine_land_next},
+    [ENGINE_ABANDONS_NEXT] = {"abandons next", engine_abandon_next},
+    [ENGINE_STARTS_NEXT] = {"starts next", engine_start_next},
+    [ENGINE_PUBLISH_DUE] = {"publish due", engine_publish_due},
+    [ENGINE_TURN_ENDED] = {"turn ended", engine_end_turn},
+
+    [ENGINE_INTERRUPTED] = {"interrupted", engine_interrupt},
+    [ENGINE_BROKE] = {"broke", engine_break},
+    [ENGINE_DRAINED] = {"drained", drain},
+    [ENGINE_PAUSED] = {"paused", pause_or_continue},
+    [ENGINE_CONTINUED] = {"continued", pause_or_continue},
+    [ENGINE_WORKERS_SET] = {"workers set", set_workers},
+    [ENGINE_WORK_BEGAN] = {"work began", count_work},
+    [ENGINE_WORK_ENDED] = {"work ended", count_work},
+    [ENGINE_TIP_MOVED] = {"tip moved", move_tip},
+    [ENGINE_PUBLISHED] = {"published", engine_end_publication},
+    [ENGINE_PUBLISHED_LAST] = {"published last", engine_end_last_publication},
+    [ENGINE_RECORDED] = {"recorded", engine_record},
+    [ENGINE_CLOSED] = {"closed", engine_record},
+
+    [ENGINE_LIMIT_SEEN] = {"limit seen", engine_see_limit},
+    [ENGINE_LIMIT_RECALLED] = {"limit recalled", engine_recall_limit},
+    [ENGINE_AGENT_SPOKE] = {"agent spoke", engine_hear_agent},
+    [ENGINE_LANE_DUE] = {"lane due", engine_wake_lane},
+    [ENGINE_USED] = {"used", engine_use},
+    [ENGINE_USAGE_RECALLED] = {"usage recalled", engine_recall_usage},
+    [ENGINE_BUDGET_RAISED] = {"budget raised", engine_raise_budget},
+
+    [ENGINE_ATTEMPT_OPENED] = {"attempt opened", engine_open_attempt},
+    [ENGINE_ATTEMPT_CLOSED] = {"attempt closed", engine_close_attempt},
+    [ENGINE_AGENT_STARTED] = {"agent started", .life = LIFE_STARTED},
+    [ENGINE_WORKER_FREED] = {"worker freed", free_worker},
+    [ENGINE_FINISHED] = {"finished", .life = LIFE_FINISHED},
+    [ENGINE_WORKSPACE_MADE] = {"workspace made", end_conflict},
+    [ENGINE_COMPARED] = {"compared", set_reverts},
+    [ENGINE_COMMITTED] = {"committed", end_conflict},
+    [ENGINE_QUEUED] = {"queued", engine_queue},
+    [ENGINE_UNQUEUED] = {"unqueued", leave_queue},
+    [ENGINE_MERGED] = {"merged", merge},
+    [ENGINE_VERIFYING] = {"verifying", .life = LIFE_MERGED},
+    [ENGINE_LANDED] = {"landed", engine_land},
+    [ENGINE_LANDING_FAILED] = {"landing failed", engine_unland},
+    [ENGINE_LANDING_RECORDED] = {"landing recorded", .life = LIFE_LANDED},
+    [ENGINE_UNCHANGED] = {"unchanged", .life = LIFE_UNCHANGED},
+    [ENGINE_CONFLICTED] = {"conflicted", engine_leave_conflict},
+    [ENGINE_LIMIT_MET] = {"limit met", engine_meet_limit},
+    [ENGINE_ATTEMPT_FAILED] = {"attempt failed", engine_fail_attempt},
+    [ENGINE_FAILURE_CARRIED_OUT] = {"failure carried out", engine_settle_failure},
+    [ENGINE_FAILED] = {"failed", .life = LIFE_FAILED},
+    [ENGINE_SESSION_KEPT] = {"session kept", engine_keep_session},
+    [ENGINE_WAITS] = {"waits", .life = LIFE_WAITS},
+    [ENGINE_WAITS_FOR_TIME] = {"waits for time", engine_wait},
+    [ENGINE_PARKED] = {"parked", engine_park},
+    [ENGINE_DUE] = {"due", engine_retry_due},
+    [ENGINE_READY] = {"ready", make_ready},
+    [ENGINE_HELD] = {"held", hold},
+    [ENGINE_ENDED] = {"ended", engine_end},
+
+    [ENGINE_SKIPPED] = {"skipped", engine_skip},
+    [ENGINE_WAIT_STOPPED] = {"wait stopped", engine_stop_wait},
+    [ENGINE_RESTARTED] = {"restarted", engine_restart},
+    [ENGINE_RESTARTED_FRESH] = {"restarted fresh", engine_restart_fresh},
+    [ENGINE_TAKEN_BACK] = {"taken back", engine_take_back},
+    [ENGINE_MESSAGE_WAITS] = {"message waits", note_message},
+    [ENGINE_MESSAGE_TOLD] = {"message told", note_message},
+    [ENGINE_REPAIR_BEGAN] = {"repair began", engine_begin_repair},
+    [ENGINE_FOLLOW_UP_BEGAN] = {"follow up began", begin_follow_up},
+    [ENGINE_FOLLOW_UP_FAILED] = {"follow up failed", fail_follow_up},
+    [ENGINE_LANDING_STANDS] = {"landing stands", engine_let_landing_stand},
+    [ENGINE_SESSION_RESUMED] = {"session resumed", engine_resume_session},
+
+    [ENGINE_FOUND] = {"found", engine_find},
+    [ENGINE_FORGOTTEN] = {"forgotten", engine_forget},
+    [ENGINE_STARTS_AT_TIP] = {"starts at tip", start_at_tip},
+    [ENGINE_LANDS_AGAIN] = {"lands again", engine_land_again},
+    [ENGINE_NEEDS_WORKSPACE] = {"needs workspace", engine_need_workspace},
+};
+
+const char *engine_event_name(enum engine_event_kind kind)
+{
+    return table[kind].name;
+}
+
+void engine_event(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    if (table[ev->kind].handle)
+        table[ev->kind].handle(e, ev, ret);
+    else
+        engine_advance(e, ev, table[ev->kind].life, ret);
 }

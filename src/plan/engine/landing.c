@@ -123,6 +123,11 @@ bool landing_leave(struct landing *l, uint32_t task)
     return true;
 }
 
+bool landing_has(const struct landing *l, uint32_t task)
+{
+    return l->tasks[task].arrival;
+}
+
 bool landing_find_open(struct landing *l, uint32_t *ret_task)
 {
     while (l->open < l->order_count && l->tasks[l->by_order[l->open]].settled)

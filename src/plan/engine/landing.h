@@ -63,6 +63,9 @@ void landing_done(struct landing *l);
 void landing_queue(struct landing *l, uint32_t task);
 bool landing_leave(struct landing *l, uint32_t task);
 
+/* True if the task waits to land. */
+bool landing_has(const struct landing *l, uint32_t task);
+
 /* The task for which the tasks behind it in the order wait; false if there is none. */
 bool landing_find_open(struct landing *l, uint32_t *ret_task);
 

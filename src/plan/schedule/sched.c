@@ -314,14 +314,23 @@ static void pass_room_on(struct sched *s, uint32_t task)
         sched_open(s, spare, true);
 }
 
+/* The task will not start, and may have been the one that was to try: passes on the unlocked paths,
+ * the place in its group and the room in its lane. */
+static void pass_all_on(struct sched *s, uint32_t task)
+{
+    pass_paths_on(s, task);
+    if (s->group[task] >= 0)
+        release_group(s, s->group[task]);
+    pass_room_on(s, task);
+}
+
 /* Its entry among the ready tasks is skipped later. */
 void sched_hold(struct sched *s, uint32_t task)
 {
     if (s->state[task] != SCHED_WAITING && s->state[task] != SCHED_READY)
         return;
     s->state[task] = SCHED_ASIDE;
-    pass_paths_on(s, task);
-    pass_room_on(s, task);
+    pass_all_on(s, task);
 }
 
 void sched_ready(struct sched *s, uint32_t task)
@@ -345,8 +354,7 @@ void sched_finish(struct sched *s, uint32_t task)
         return;
     release_worker(s, task);
     s->state[task] = SCHED_DONE;
-    pass_paths_on(s, task);
-    pass_room_on(s, task);
+    pass_all_on(s, task);
     s->left--;
     for (uint32_t k = g->dependents_at[task]; k < g->dependents_at[task + 1]; k++) {
         uint32_t next = g->dependents[k];
@@ -362,8 +370,7 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
         return;
     release_worker(s, task);
     s->state[task] = SCHED_FAILED;
-    pass_paths_on(s, task);
-    pass_room_on(s, task);
+    pass_all_on(s, task);
     s->left--;
     size_t next = ret_skipped->tasks.n;
     for (uint32_t t = task;; t = ret_skipped->tasks.v[next++]) {

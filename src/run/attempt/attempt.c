@@ -71,9 +71,8 @@ void attempt_free(struct attempt *attempt)
     logs_end(attempt);
     remove_indexes(attempt);
     logs_mask(attempt->run, attempt->dir);
-    lane_leave(attempt->run, attempt->task);
+    task_report(attempt->run, attempt->task, ENGINE_ATTEMPT_CLOSED);
     task_run(attempt)->attempt = NULL;
-    attempt->run->engine.attempts--;
     process_done(&attempt->process);
     watch_free(attempt->tick);
     output_tail_close(&attempt->tail);
@@ -225,7 +224,7 @@ static void finish_agent(struct attempt *attempt, int exit_code)
     progress_tell_exit(attempt);
     logs_end(attempt);
     task_run(attempt)->status.exit_code = exit_code;
-    sched_set_aside(&attempt->run->engine.sched, attempt->task);
+    task_report(attempt->run, attempt->task, ENGINE_WORKER_FREED);
     run_wake(attempt->run);
     if (attempt->run->opts.silent_ok && exit_code == 0 && !attempt->report.finished)
         attempt->report.finished = attempt->report.ok = true;
@@ -242,7 +241,7 @@ static struct agent_end describe_agent_end(struct attempt *attempt, struct buf *
         .process = process_describe_end(attempt, replaced),
         .question = attempt->stall.question,
         .limit = attempt->stall.limit,
-        .run_budget_spent = run->engine.budgets.run.exceeded,
+        .run_budget_spent = run->engine->budgets.run.exceeded,
         .reports_failure = report->failed,
         .ended_early = agent_ended_early(engine, report, attempt->exit_code, attempt->exit_signal),
         .classifies = run->opts.blame,
@@ -384,7 +383,7 @@ static int start_agent(struct attempt *attempt, struct err *err)
 void attempt_run_agent(struct attempt *attempt)
 {
     struct err err = {0};
-    task_advance_and_record(attempt->run, attempt->task, LIFE_STARTED);
+    task_report_and_record(attempt->run, attempt->task, ENGINE_AGENT_STARTED);
     if (start_agent(attempt, &err)) {
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
         return;
@@ -415,14 +414,14 @@ struct attempt *attempt_new(struct run *run, uint32_t task, int number)
     };
     attempt->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, attempt->number);
     run->tasks[task].attempt = attempt;
-    run->engine.attempts++;
+    task_report(run, task, ENGINE_ATTEMPT_OPENED);
     return attempt;
 }
 
 /* Landing needs no worker. */
 static void land_prepared(struct attempt *attempt)
 {
-    sched_set_aside(&attempt->run->engine.sched, attempt->task);
+    task_report(attempt->run, attempt->task, ENGINE_WORKER_FREED);
     land_queue(attempt);
 }
 
@@ -451,10 +450,9 @@ static void prepare_for(struct attempt *attempt, enum task_start start)
     }
 }
 
-void attempt_start(struct run *run, uint32_t task)
+void attempt_start(struct run *run, uint32_t task, enum task_start start)
 {
     struct task_run *tr = &run->tasks[task];
-    enum task_start start = engine_begin(&run->engine, task);
     tr->status.attempts += start != START_LANDING;
     struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
     autofree char *boot = attempt_file(attempt, "boot");

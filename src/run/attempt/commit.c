@@ -202,7 +202,7 @@ static bool check_reverts(struct attempt *attempt, const struct commit_draft *dr
         attempt_error(attempt, &err);
         return false;
     }
-    task_run(attempt)->life->reverts = paths.n > 0;
+    task_report_if(attempt->run, attempt->task, ENGINE_COMPARED, paths.n > 0);
     if (!paths.n)
         return true;
     for (size_t i = 0; i < paths.n; i++) {
@@ -309,7 +309,7 @@ static void finish_draft(struct attempt *attempt, const struct commit_job *cj,
     free(tr->commit);
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
-    tr->life->in_conflict = false;
+    task_report(attempt->run, attempt->task, ENGINE_COMMITTED);
     record_commit(attempt, draft, as_one);
     if (!check_size(attempt, draft, commit.s) || !check_scope(attempt, draft, commit.s))
         return;
@@ -457,8 +457,8 @@ static void on_staged(struct attempt *attempt, int exit_code)
     attempt->tick = NULL;
     if (attempt->too_large) {
         fail_too_large(attempt, attempt->too_large);
-    } else if (attempt->stopped == STOP_USER && !attempt->run->engine.stopping &&
-               !attempt->run->engine.failed) {
+    } else if (attempt->stopped == STOP_USER && !attempt->run->engine->stopping &&
+               !attempt->run->engine->failed) {
         attempt_fail_stopped(attempt); /* if the whole run stops, finished work still lands */
     } else if (process_lost_race(attempt, exit_code)) {
         attempt_stage(attempt);
@@ -499,7 +499,7 @@ void attempt_stage(struct attempt *attempt)
     struct commit_job cj = attempt_commit(attempt, index, NULL);
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
-    task_advance_and_record(attempt->run, attempt->task, LIFE_FINISHED);
+    task_report_and_record(attempt->run, attempt->task, ENGINE_FINISHED);
     if (access(attempt->ws.path, F_OK) < 0 && errno == ENOENT) {
         attempt_fail(attempt, FAILURE_INTERNAL,
                      "its workspace is gone: somebody removed or moved '%s'", attempt->ws.path);

@@ -139,7 +139,7 @@ static void write_feedback(struct attempt *attempt)
 static void park_task(struct attempt *attempt, struct arena *a, struct node *data)
 {
     add_limit(a, attempt, data);
-    task_advance(attempt->run, attempt->task, LIFE_WAITS);
+    task_report(attempt->run, attempt->task, ENGINE_WAITS);
     record_step(attempt->run, EV_TASK_PARKED, attempt->task, data);
     park_wait(attempt);
 }
@@ -152,7 +152,7 @@ static void retry_in_session(struct attempt *attempt, struct arena *a, struct no
     node_put_string(a, data, "session", park_session(attempt));
     node_put_string(a, data, "tree", repair_words[tr->life->repair]);
     node_put_string(a, data, "origin", tr->first_start);
-    task_advance(attempt->run, attempt->task, LIFE_WAITS);
+    task_report(attempt->run, attempt->task, ENGINE_WAITS);
     record_step(attempt->run, EV_TASK_RETRIED, attempt->task, data);
     repair_wait(attempt);
 }
@@ -185,7 +185,7 @@ static void fail_task(struct attempt *attempt, struct arena *a, struct node *dat
 /* The run may have ended since we decided: then it retries nothing. */
 static void finish_failure(struct attempt *attempt)
 {
-    bool ends = engine_is_ending(&attempt->run->engine);
+    bool ends = engine_is_ending(attempt->run->engine);
     struct arena a = {0};
     struct node *data = failure_data(&a, attempt);
     if (attempt->outcome.workspace == WORKSPACE_REMOVED)
@@ -253,14 +253,20 @@ static bool save_work(struct attempt *attempt, const struct failure_outcome *at_
 
 static void save_and_decide(struct attempt *attempt, enum failure failure)
 {
-    const struct engine *engine = &attempt->run->engine;
+    struct run *run = attempt->run;
     struct failure_facts f = find_facts(attempt, failure);
-    if (failure == FAILURE_LIMIT && !engine_is_ending(engine) && !f.by_user)
+    struct action a;
+    if (failure == FAILURE_LIMIT && !engine_is_ending(run->engine) && !f.by_user)
         f.at_limit = park_decide(attempt);
     f.saved = save_work(attempt, &f.at_limit);
     if (f.has_feedback) /* this reads files */
         f.session = repair_session(attempt);
-    attempt->outcome = engine_fail(engine, attempt->task, &f, retry_random());
+    const struct engine_event ev = {.kind = ENGINE_ATTEMPT_FAILED,
+                                    .task = attempt->task,
+                                    .random = retry_random(),
+                                    .failure = f};
+    if (run_ask(run, &ev, &a))
+        attempt->outcome = a.outcome;
 }
 
 /* Prepares the task for what we have decided. */
@@ -272,8 +278,11 @@ static void prepare_task(struct attempt *attempt)
         record_error(attempt->run, attempt->task, &err);
         failure_drop_repair(o);
     }
-    engine_settle_failure(&attempt->run->engine, attempt->task, task_run(attempt)->status.failure,
-                          o);
+    const struct engine_event ev = {.kind = ENGINE_FAILURE_CARRIED_OUT,
+                                    .task = attempt->task,
+                                    .outcome = *o,
+                                    .class = task_run(attempt)->status.failure};
+    (void)run_report(attempt->run, &ev);
 }
 
 void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt, ...)
@@ -299,13 +308,13 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
 void attempt_fail_stopped(struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    if (run->engine.failed)
+    if (run->engine->failed)
         attempt_fail(attempt, FAILURE_INTERNAL, "the run could not continue");
-    else if (run->engine.stopping)
+    else if (run->engine->stopping)
         attempt_fail(attempt, FAILURE_STOPPED, "the run was stopped");
     else if (attempt->stopped == STOP_BUDGET)
         attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     run->engine.budgets.run.exceeded ? "the run's budget" : "its budget");
+                     run->engine->budgets.run.exceeded ? "the run's budget" : "its budget");
     else
         attempt_fail(attempt, FAILURE_STOPPED, "a person stopped it");
 }
@@ -328,12 +337,12 @@ static void finish_discard(struct attempt *attempt)
     uint32_t task = attempt->task;
     remove_workspace(attempt);
     attempt_free(attempt);
-    if (run->engine.tasks[task].state == TASK_SKIPPED) { /* because of a task that stays failed */
+    if (run->engine->tasks[task].state == TASK_SKIPPED) { /* because of a task that stays failed */
         record_task(run, task);
         return;
     }
-    task_advance_and_record(run, task, LIFE_WAITS);
-    sched_ready(&run->engine.sched, task);
+    task_report_and_record(run, task, ENGINE_WAITS);
+    task_report(run, task, ENGINE_READY);
 }
 
 void attempt_discard(struct attempt *attempt, const char *why)
@@ -419,7 +428,7 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
     node_put_string(&a, data, "files", files);
     node_put_string(&a, data, "branch", task_run(attempt)->status.branch);
     node_put_string(&a, data, "workspace", attempt->ws.path);
-    task_advance_and_record(run, task, LIFE_CONFLICTED);
+    task_report_and_record(run, task, ENGINE_CONFLICTED);
     record(run, EV_TASK_CONFLICTED, task, data);
     arena_done(&a);
     shared_conflicted(run, task);
@@ -431,9 +440,9 @@ void attempt_conflicted(struct attempt *attempt, const char *files)
 {
     const struct run *run = attempt->run;
     bool in_conflict = task_run(attempt)->life->in_conflict;
-    struct retries retries = engine_retries(&run->engine, attempt->task);
+    struct retries retries = engine_retries(run->engine, attempt->task);
     enum outcome_kind outcome =
-        failure_of_conflict(engine_is_ending(&run->engine), in_conflict, &retries);
+        failure_of_conflict(engine_is_ending(run->engine), in_conflict, &retries);
     autofree char *told = mem_printf(
         in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "
@@ -451,7 +460,7 @@ void attempt_conflicted(struct attempt *attempt, const char *files)
 
 static void finish_unchanged(struct attempt *attempt)
 {
-    task_advance_and_record(attempt->run, attempt->task, LIFE_UNCHANGED);
+    task_report_and_record(attempt->run, attempt->task, ENGINE_UNCHANGED);
     record(attempt->run, EV_TASK_DONE, attempt->task, NULL);
 }
 

@@ -331,7 +331,7 @@ void logs_discard(struct run *run)
 {
     for (size_t t = 0; run->opts.no_log && t < run->pf->plan.task_count; t++) {
         int attempts = run->tasks[t].status.attempts;
-        for (int i = 1; task_has_succeeded(run->engine.tasks[t].state) && i <= attempts; i++) {
+        for (int i = 1; task_has_succeeded(run->engine->tasks[t].state) && i <= attempts; i++) {
             autofree char *dir = attempt_path(run->dir, run->pf->plan.tasks[t].id, i);
             autofree char *out = mem_printf("%s/out", dir), *err = mem_printf("%s/err", dir);
             (void)unlink(out);

@@ -83,14 +83,11 @@ static void update_question(struct attempt *attempt, enum question_step step, in
 static void stop_for_limit(struct attempt *attempt, int64_t now)
 {
     struct agent_report *r = &attempt->report;
-    struct run *run = attempt->run;
-    struct retries retries = engine_retries(&run->engine, attempt->task);
     if (attempt->stopped)
         return;
     attempt->stall.limit = make_safe(attempt, r->action.s);
     r->reset = r->again ? clock_wall() + r->again - now : r->reset;
-    if (retry_parks(&retries))
-        lane_close(run, attempt->task, r->reset, attempt->stall.limit);
+    lane_close(attempt->run, attempt->task, r->reset, attempt->stall.limit);
     attempt_stop(attempt, STOP_LIMIT, GUARD_STOP);
 }
 

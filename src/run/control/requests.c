@@ -65,7 +65,6 @@ static void stop_waiting_task(struct run *run, uint32_t task)
         run->base && tr->life->start == START_RESUMED; /* otherwise there is no workspace yet */
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
-    tr->life->parked = false;
     struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
     attempt->stopped = STOP_USER;
     attempt->agent_started = 1; /* an agent has worked in it */
@@ -74,8 +73,7 @@ static void stop_waiting_task(struct run *run, uint32_t task)
         attempt->prepared = true;
     }
     attempt->session = steal_ptr(tr->session);
-    tr->life->repair = REPAIR_NONE;
-    tr->life->start = START_NEW;
+    task_report(run, task, ENGINE_WAIT_STOPPED);
     attempt_fail_stopped(attempt);
 }
 
@@ -100,6 +98,7 @@ static int stop_task(struct request *r)
         stop_waiting_task(r->run, task);
     } else if (answer == REQUEST_STOP_LANDING) {
         attempt->stopped = STOP_USER;
+        task_report(r->run, task, ENGINE_UNQUEUED);
         attempt_fail_stopped(attempt);
     } else {
         attempt_stop(attempt, STOP_USER, GUARD_STOP);
@@ -142,9 +141,9 @@ static int say_to_task(struct request *r)
 
 static int pause_run(struct request *r)
 {
-    if (r->run->engine.paused)
+    if (r->run->engine->paused)
         return refuse(r, "run %s is already paused", r->run->id);
-    r->run->engine.paused = true;
+    run_report_kind(r->run, ENGINE_PAUSED);
     record(r->run, EV_RUN_PAUSED, -1, NULL);
     buf_addf(&r->text, "run %s is paused: no new task starts, running tasks continue", r->run->id);
     return 0;
@@ -152,9 +151,9 @@ static int pause_run(struct request *r)
 
 static int continue_run(struct request *r)
 {
-    if (!r->run->engine.paused)
+    if (!r->run->engine->paused)
         return refuse(r, "run %s is not paused", r->run->id);
-    r->run->engine.paused = false;
+    run_report_kind(r->run, ENGINE_CONTINUED);
     record(r->run, EV_RUN_RESUMED, -1, NULL);
     buf_addf(&r->text, "run %s continues: tasks start again", r->run->id);
     run_wake(r->run);
@@ -164,7 +163,7 @@ static int continue_run(struct request *r)
 static int set_workers(struct request *r)
 {
     struct run *run = r->run;
-    int64_t before = (int64_t)run->engine.sched.workers, by = node_new_int(r->request, "by", 0);
+    int64_t before = (int64_t)run->engine->sched.workers, by = node_new_int(r->request, "by", 0);
     int64_t n = node_new_int(r->request, "n", 0);
     if (by < -WORKERS_MAX || by > WORKERS_MAX)
         return refuse(r, "that is too many agents");
@@ -180,7 +179,8 @@ static int set_workers(struct request *r)
     node_put_int(&a, data, "from", before);
     record(run, EV_RUN_WORKERS, -1, data);
     arena_done(&a);
-    run->engine.sched.workers = (size_t)n;
+    const struct engine_event ev = {.kind = ENGINE_WORKERS_SET, .task = -1, .workers = (size_t)n};
+    (void)run_report(run, &ev);
     run_wake(run);
     buf_addf(&r->text, "up to %" PRId64 " agents run at the same time (before: %" PRId64 ")", n,
              before);
@@ -204,7 +204,7 @@ static int set_budget(struct request *r)
     if (of_task && judge_request(r, REQUEST_BUDGET, &task, &answer))
         return -1;
     const struct budget *now =
-        of_task ? &run->engine.budgets.tasks[task].budget : &run->engine.budgets.run.budget;
+        of_task ? &run->engine->budgets.tasks[task].budget : &run->engine->budgets.run.budget;
     if (wanted.usd < 0 && wanted.tokens < 0)
         return refuse(r, "the request has no amount");
     if ((wanted.usd >= 0 && now->usd < 0) || (wanted.tokens >= 0 && now->tokens < 0))
@@ -231,8 +231,8 @@ static const struct {
 static int carry_out(struct request *r)
 {
     const char *verb = node_new_string(r->request, "verb", "");
-    if (r->run->engine.stopping || r->run->engine.failed || r->run->engine.phase >= RUN_OVER) {
-        if (r->run->engine.phase >= RUN_OVER || strcmp(verb, "stop") != 0 ||
+    if (r->run->engine->stopping || r->run->engine->failed || r->run->engine->phase >= RUN_OVER) {
+        if (r->run->engine->phase >= RUN_OVER || strcmp(verb, "stop") != 0 ||
             !node_get(r->request, "all"))
             return refuse(r, "run %s is about to end", r->run->id);
     }
@@ -249,7 +249,7 @@ struct node *control_act(struct run *run, const struct node *request, struct are
     struct node *answer = node_new_map(a);
     node_put_bool(a, answer, "ok", carry_out(&r) == 0);
     node_put_string(a, answer, "text", r.text.s);
-    if (run->engine.phase >= RUN_OVER)
+    if (run->engine->phase >= RUN_OVER)
         node_put_bool(a, answer, "ends", true);
     buf_done(&r.text);
     return answer;

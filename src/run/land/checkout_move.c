@@ -174,15 +174,15 @@ void checkout_move_end(struct run *run, enum publication_stop stop)
 static void on_overdue(void *ctx)
 {
     struct run *run = ctx;
-    checkout_move_end(run, publication_give_up(&run->engine.publication));
+    checkout_move_end(run, publication_give_up(&run->publisher.publication));
     watch_again(run->publisher.limit, GRACE_MS);
 }
 
 static char *describe_give_up(const struct run *run)
 {
-    return run->engine.stopping ? mem_str("git had not ended when the run was stopped\n")
-                                : mem_printf("git did not end within %lld s\n",
-                                             (long long)time_limit(GIT_MS) / 1000);
+    return run->engine->stopping ? mem_str("git had not ended when the run was stopped\n")
+                                 : mem_printf("git did not end within %lld s\n",
+                                              (long long)time_limit(GIT_MS) / 1000);
 }
 
 void checkout_move_forget(struct publisher *p)
@@ -198,10 +198,11 @@ void checkout_move_forget(struct publisher *p)
 static void finish_move(struct run *run, int status)
 {
     struct publisher *p = &run->publisher;
-    bool killed = WIFSIGNALED(status), given_up = publication_is_given_up(&run->engine.publication);
+    bool killed = WIFSIGNALED(status),
+         given_up = publication_is_given_up(&run->publisher.publication);
     autofree char *path = log_path(run);
     autobuf struct buf output = BUF_INIT;
-    publication_git_ended(&run->engine.publication, killed);
+    publication_git_ended(&run->publisher.publication, killed);
     if (killed && !given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
@@ -223,7 +224,7 @@ static void finish_move(struct run *run, int status)
 
 void checkout_move_await_quiet(struct run *run)
 {
-    struct publication *p = &run->engine.publication;
+    struct publication *p = &run->publisher.publication;
     p->git_wait_until = clock_mono() + time_limit(publication_git_wait(p));
 }
 
@@ -231,14 +232,14 @@ static bool is_quiet(struct run *run)
 {
     const struct checkout_lock *l = &run->publisher.checkout;
     return !l->lock || checkout_lock_is_quiet(l) ||
-           !publication_awaits_git(&run->engine.publication, clock_mono());
+           !publication_awaits_git(&run->publisher.publication, clock_mono());
 }
 
 bool checkout_move_settles(struct run *run)
 {
-    if (publication_is_given_up(&run->engine.publication) || is_quiet(run))
+    if (publication_is_given_up(&run->publisher.publication) || is_quiet(run))
         return false;
-    publication_settle(&run->engine.publication);
+    publication_settle(&run->publisher.publication);
     return true;
 }
 
@@ -406,6 +407,6 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
     p->child = loop_child(run->loop, pid, on_git_exit, run);
     p->stuck = stuck_watch_new(run->loop, pid, log);
     p->limit = loop_timer(run->loop, time_limit(GIT_MS), on_overdue, run);
-    publication_git_began(&run->engine.publication);
+    publication_git_began(&run->publisher.publication);
     return 0;
 }

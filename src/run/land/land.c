@@ -327,7 +327,7 @@ static void land_candidate(struct attempt *attempt)
     }
     free(run->tip);
     run->tip = mem_str(attempt->candidate.s);
-    engine_land(&run->engine, attempt->task);
+    task_report(run, attempt->task, ENGINE_LANDED);
 }
 
 /* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
@@ -351,14 +351,16 @@ static void move_tip_or_undo(struct run *run, const char *from, size_t first)
     if (strcmp(run->tip, from) == 0)
         return;
     if (move_tip(run, from, &err) == 0) {
-        for (size_t i = first; i < run->engine.landing.unpublished.n; i++)
-            attempt_leave(run->tasks[run->engine.landing.unpublished.v[i]].attempt);
+        for (size_t i = first; i < run->engine->landing.unpublished.n; i++)
+            attempt_leave(run->tasks[run->engine->landing.unpublished.v[i]].attempt);
         return;
     }
     free(run->tip);
     run->tip = mem_str(from);
-    while (run->engine.landing.unpublished.n > first) {
-        struct attempt *attempt = run->tasks[engine_unland(&run->engine)].attempt;
+    const struct engine_event failed = {.kind = ENGINE_LANDING_FAILED, .task = -1};
+    struct action a;
+    while (run->engine->landing.unpublished.n > first && run_ask(run, &failed, &a)) {
+        struct attempt *attempt = run->tasks[a.task].attempt;
         set_landed(task_run(attempt), NULL);
         attempt_error(attempt, &err);
     }
@@ -380,22 +382,20 @@ static void merge_with_tip(struct attempt *attempt)
         attempt_error(attempt, &err);
     if (rc || !check_candidate(attempt))
         return;
-    engine_merge(&attempt->run->engine, attempt->task);
+    task_report(attempt->run, attempt->task, ENGINE_MERGED);
     if (!needs_verification(attempt)) {
         land_candidate(attempt);
         return;
     }
-    task_advance_and_record(attempt->run, attempt->task, LIFE_MERGED);
+    task_report_and_record(attempt->run, attempt->task, ENGINE_VERIFYING);
     check_out_candidate(attempt);
 }
 
 void land_queue(struct attempt *attempt)
 {
     struct run *run = attempt->run;
-    if (!engine_queue(&run->engine, attempt->task))
-        task_advance(run, attempt->task, LIFE_QUEUED); /* this fails the run */
-    record_task(run, attempt->task);
-    if (run->engine.attempts > HELD_MAX)
+    task_report_and_record(run, attempt->task, ENGINE_QUEUED);
+    if (run->engine->attempts > HELD_MAX)
         workspace_let_go(&attempt->ws);
     run_wake(run);
 }
@@ -409,7 +409,7 @@ void land_tell(struct run *run, uint32_t task, bool on_base)
     node_put_string(&a, data, "base", run->base);
     if (!on_base)
         node_put_string(&a, data, "kept", run->tip_ref);
-    task_advance(run, task, LIFE_LANDED);
+    task_report(run, task, ENGINE_LANDING_RECORDED);
     record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
 }
@@ -424,7 +424,7 @@ static int64_t find_index_size(const struct run *run)
 
 static void record_published(struct run *run)
 {
-    const struct landing *l = &run->engine.landing;
+    const struct landing *l = &run->engine->landing;
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < l->publishing.n; i++) {
         uint32_t task = l->publishing.v[i];
@@ -435,16 +435,16 @@ static void record_published(struct run *run)
 
 static void on_published(struct run *run)
 {
-    const struct landing *l = &run->engine.landing;
+    const struct landing *l = &run->engine->landing;
+    const struct engine_event ev = {.kind = ENGINE_PUBLISHED, .task = -1, .now = clock_mono()};
     record_published(run);
-    int64_t now = clock_mono();
     record_together(run);
     for (size_t i = 0; i < l->publishing.n; i++)
-        land_tell(run, l->publishing.v[i], run->engine.publication.base_moved);
+        land_tell(run, l->publishing.v[i], run->publisher.publication.base_moved);
     record_end_of_group(run);
     for (size_t i = 0; i < l->publishing.n; i++)
         attempt_landed(run->tasks[l->publishing.v[i]].attempt);
-    landing_end_publication(&run->engine.landing, now);
+    (void)run_report(run, &ev);
     attempt_drop_branches(run);
     land_publish(run);
     run_wake(run);
@@ -458,54 +458,61 @@ static void on_pause_end(void *ctx)
     land_publish(run);
 }
 
+void land_publish_later(struct run *run, int64_t ms)
+{
+    if (!run->publish_timer)
+        run->publish_timer = loop_timer(run->loop, ms, on_pause_end, run);
+}
+
 /* Publishes the tip once for all attempts that landed meanwhile. Only then do we record them as
  * landed. */
+void land_begin_publication(struct run *run, bool moves_base)
+{
+    if (moves_base) {
+        publish(run, on_published);
+    } else {
+        run->publisher.publication.base_moved = false;
+        on_published(run);
+    }
+}
+
 void land_publish(struct run *run)
 {
-    struct landing *l = &run->engine.landing;
-    if (!l->unpublished.n || publication_is_busy(&run->engine.publication))
+    if (!engine_can_publish(run->engine))
         return;
-    if (landing_needs_estimate(l))
-        landing_estimate(l, find_index_size(run), clock_mono());
-    int64_t wait = landing_publish_in(l, run->engine.attempts, run->engine.stopping, clock_mono());
-    if (wait > 0 && !run->publish_timer)
-        run->publish_timer = loop_timer(run->loop, wait, on_pause_end, run);
-    if (wait > 0)
-        return;
-    landing_begin_publication(l, clock_mono());
-    if (run->pf->plan.land_at == LAND_AT_END) {
-        run->engine.publication.base_moved = false;
-        on_published(run);
-    } else {
-        publish(run, on_published);
-    }
+    bool estimates = landing_needs_estimate(&run->engine->landing);
+    const struct engine_event ev = {.kind = ENGINE_PUBLISH_DUE,
+                                    .task = -1,
+                                    .now = clock_mono(),
+                                    .index_bytes = estimates ? find_index_size(run) : 0};
+    (void)run_report(run, &ev);
 }
 
 /* Landing is over: fails the waiting attempts, which saves their work. */
 static void fail_waiting(struct run *run)
 {
-    uint32_t task;
-    while (landing_next(&run->engine.landing, true, &task))
-        attempt_fail_stopped(run->tasks[task].attempt);
+    const struct engine_event ask = {.kind = ENGINE_ABANDONS_NEXT, .task = -1};
+    struct action a;
+    while (run_ask(run, &ask, &a))
+        attempt_fail_stopped(run->tasks[a.task].attempt);
 }
 
 void land_turn(struct run *run)
 {
+    const struct engine_event ask = {.kind = ENGINE_LANDS_NEXT, .task = -1};
     struct err err = {0};
-    uint32_t task;
-    bool verified;
-    if (!run->engine.landing.waiting)
+    struct action a;
+    if (!run->engine->landing.waiting)
         return;
-    if (!run->engine.failed && !publication_is_busy(&run->engine.publication) &&
-        publish_follow(run, &err))
+    if (!run->engine->failed && !run->engine->publishing && publish_follow(run, &err))
         run_fail(run, &err);
-    if (run->engine.failed) {
+    if (run->engine->failed) {
         fail_waiting(run);
         return;
     }
-    size_t first = run->engine.landing.unpublished.n;
+    size_t first = run->engine->landing.unpublished.n;
     autofree char *tip = mem_str(run->tip);
-    while (engine_next_landing(&run->engine, &task, &verified))
-        (verified ? land_candidate : merge_with_tip)(run->tasks[task].attempt);
+    while (run_ask(run, &ask, &a))
+        (a.yes ? land_candidate : merge_with_tip)(run->tasks[a.task].attempt);
     move_tip_or_undo(run, tip, first);
 }

@@ -30,7 +30,7 @@ static void set_published(struct run *run, const char *commit)
 static void set_moved(struct run *run, const char *commit)
 {
     set_published(run, commit);
-    run->engine.publication.base_moved = true;
+    run->publisher.publication.base_moved = true;
 }
 
 int run_move_tip(struct run *run, const char *to, const char *why, struct err *err)
@@ -55,7 +55,7 @@ static int set_tip(struct run *run, const char *commit, const char *published, s
         return -1;
     free(run->tip);
     run->tip = mem_str(commit);
-    engine_move_tip(&run->engine);
+    run_report_kind(run, ENGINE_TIP_MOVED);
     set_published(run, published);
     return 0;
 }
@@ -202,7 +202,7 @@ static void finish_when_quiet(void *ctx)
     }
     checkout_lock_release(&p->checkout);
     base_lock_done(&p->lock);
-    publication_end(&run->engine.publication);
+    publication_end(&run->publisher.publication);
     p->after(run);
 }
 
@@ -229,7 +229,7 @@ static void report_waiting(struct run *run, enum publication_event event)
 static struct publication_facts get_facts(const struct run *run)
 {
     return (struct publication_facts){
-        .now = clock_mono(), .last = !run->engine.attempts, .stopping = run->engine.stopping};
+        .now = clock_mono(), .last = !run->engine->attempts, .stopping = run->engine->stopping};
 }
 
 /* Does what follows a try that did not move the base. While we wait for the user, other runs may
@@ -238,10 +238,10 @@ static void take_step(struct run *run, enum publication_event event,
                       const struct publication_facts *facts)
 {
     struct publisher *p = &run->publisher;
-    struct publication_step step = publication_step(&run->engine.publication, event, facts);
+    struct publication_step step = publication_step(&run->publisher.publication, event, facts);
     if (step.action == PUBLICATION_REPAIR) {
         event = checkout_move_mend(run) ? PUBLICATION_REPAIRED : PUBLICATION_NOT_REPAIRED;
-        step = publication_step(&run->engine.publication, event, facts);
+        step = publication_step(&run->publisher.publication, event, facts);
     }
     if (step.report)
         report_waiting(run, event);
@@ -357,7 +357,7 @@ static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
     repo_watch_followed(run, run->published, p->base_seen.s);
     free(run->tip);
     run->tip = mem_str(to);
-    engine_move_tip(&run->engine);
+    run_report_kind(run, ENGINE_TIP_MOVED);
     set_moved(run, to);
     return 0;
 }
@@ -426,7 +426,7 @@ static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *e
         return -1;
     *ret_ready =
         outcome == FORWARD_READY ||
-        (outcome == FORWARD_LOCKED && clock_mono() >= run->engine.publication.git_wait_until);
+        (outcome == FORWARD_LOCKED && clock_mono() >= run->publisher.publication.git_wait_until);
     if (*ret_ready)
         checkout_move_await_quiet(run);
     return 0;
@@ -435,7 +435,7 @@ static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *e
 /* Finds the checkout before it looks at the base: after that every millisecond counts. */
 static int try_to_move(struct run *run, struct err *err)
 {
-    struct publication *p = &run->engine.publication;
+    struct publication *p = &run->publisher.publication;
     autobuf struct buf path = BUF_INIT;
     bool moved = false, used, ready = true;
     if (base_use_look(run, &used, err))
@@ -472,7 +472,7 @@ static int try_to_move(struct run *run, struct err *err)
 static bool user_commits(const struct run *run)
 {
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
-    return publication_yields(&run->engine.publication, run->engine.stopping, clock_mono()) &&
+    return publication_yields(&run->publisher.publication, run->engine->stopping, clock_mono()) &&
            access(lock, F_OK) == 0 && !checkout_lock_is_left(run->pf->repo.git_dir) &&
            checkout_move_is_here(&run->pf->repo, run->base_ref);
 }
@@ -508,7 +508,7 @@ static void take_base_lock(void *ctx)
 void publish(struct run *run, void (*then)(struct run *))
 {
     int64_t deadline = clock_mono() + time_limit(PUBLICATION_WAIT_MS);
-    if (!publication_begin(&run->engine.publication, deadline)) {
+    if (!publication_begin(&run->publisher.publication, deadline)) {
         then(run);
         return;
     }
@@ -520,7 +520,7 @@ void publish(struct run *run, void (*then)(struct run *))
 void publish_give_up(struct run *run)
 {
     struct publisher *p = &run->publisher;
-    enum publication_stop stop = publication_give_up(&run->engine.publication);
+    enum publication_stop stop = publication_give_up(&run->publisher.publication);
     if (stop == PUBLICATION_STOP_WAITING) {
         watch_free(p->wait);
         p->wait = NULL;

@@ -76,7 +76,7 @@ static void record_usage(struct attempt *attempt)
 /* The use of a task's budget, or of that of the run (-1). */
 static const struct budget_use *find_use(const struct run *run, int64_t task)
 {
-    return task < 0 ? &run->engine.budgets.run : &run->engine.budgets.tasks[task];
+    return task < 0 ? &run->engine->budgets.run : &run->engine->budgets.tasks[task];
 }
 
 static void record_budget(struct run *run, enum event_kind kind, int64_t task)
@@ -102,18 +102,6 @@ static void set_overrun(struct attempt *attempt, enum overrun overrun)
     attempt->overrun = mem_printf("%s of %s budget", text.s, of_run ? "the run's" : "its");
 }
 
-static void carry_out_for_task(struct attempt *attempt, const struct budget_answer *answer)
-{
-    if (answer->task_warned)
-        record_budget(attempt->run, EV_BUDGET_WARNED, attempt->task);
-    if (answer->overrun)
-        set_overrun(attempt, answer->overrun);
-    if (answer->task_exceeded)
-        record_budget(attempt->run, EV_BUDGET_EXCEEDED, attempt->task);
-    if (answer->stop)
-        attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
-}
-
 /* Stops the running agents, whose work is saved. An agent that has reported its result goes on. */
 static void stop_agents(struct run *run)
 {
@@ -124,44 +112,49 @@ static void stop_agents(struct run *run)
     }
 }
 
-static void carry_out_for_run(struct run *run, const struct budget_answer *answer)
+static void record_use(struct attempt *attempt)
 {
-    if (answer->run_warned)
-        record_budget(run, EV_BUDGET_WARNED, -1);
-    if (!answer->run_exceeded)
-        return;
-    record_budget(run, EV_BUDGET_EXCEEDED, -1);
-    run_wake(run);
-    stop_agents(run);
+    record_usage(attempt);
+    store_usage(attempt);
+}
+
+void budget_carry_out(struct run *run, const struct action *a)
+{
+    struct attempt *attempt = a->task < 0 ? NULL : run->tasks[a->task].attempt;
+    if (a->kind == DO_WARN_BUDGET)
+        record_budget(run, EV_BUDGET_WARNED, a->task);
+    else if (a->kind == DO_REPORT_BUDGET)
+        record_budget(run, EV_BUDGET_EXCEEDED, a->task);
+    else if (a->kind == DO_STOP_FOR_RUN)
+        stop_agents(run);
+    else if (a->kind == DO_RECORD_USAGE)
+        record_use(attempt);
+    else if (a->kind == DO_NOTE_OVERRUN)
+        set_overrun(attempt, a->overrun);
+    else if (a->kind == DO_STOP_AGENT)
+        attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
 }
 
 void budget_take(struct attempt *attempt, bool works)
 {
     const struct agent_report *r = &attempt->report;
-    struct run *run = attempt->run;
-    struct budget_answer answer;
     const char *date;
-    struct budget_report report = {
-        .spent = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
-                  calculate_cost(attempt, &date)},
-        .works = works,
-        .finished = r->finished,
-        .stopped = attempt->stopped,
-        .overran = attempt->overrun,
+    const struct engine_event ev = {
+        .kind = ENGINE_USED,
+        .task = attempt->task,
+        .usage = {.spent = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
+                            calculate_cost(attempt, &date)},
+                  .works = works,
+                  .finished = r->finished,
+                  .stopped = attempt->stopped,
+                  .overran = attempt->overrun},
     };
-    if (!budgets_add(&run->engine.budgets, attempt->task, &attempt->counted_usage, &report,
-                     &answer))
-        return;
-    record_usage(attempt);
-    store_usage(attempt);
-    carry_out_for_task(attempt, &answer);
-    carry_out_for_run(run, &answer);
+    (void)run_report(attempt->run, &ev);
 }
 
 void budget_recall(struct run *run)
 {
-    struct budget_answer answer = budgets_recall(&run->engine.budgets);
-    carry_out_for_run(run, &answer);
+    run_report_kind(run, ENGINE_USAGE_RECALLED);
 }
 
 /* Tasks that were stopped for this budget stay stopped. Tasks that had not started may start. */
@@ -170,7 +163,8 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
     const struct budget_use *u = find_use(run, task);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    budgets_raise(&run->engine.budgets, task, to);
+    const struct engine_event ev = {.kind = ENGINE_BUDGET_RAISED, .task = task, .budget = *to};
+    (void)run_report(run, &ev);
     node_put_string(&a, data, "of", task < 0 ? "run" : "task");
     if (u->budget.usd >= 0)
         node_put_real(&a, data, "budget_usd", u->budget.usd);
@@ -183,10 +177,10 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
 
 bool budget_is_spent(const struct run *run, uint32_t task)
 {
-    return budgets_are_spent(&run->engine.budgets, task);
+    return budgets_are_spent(&run->engine->budgets, task);
 }
 
 double budget_left(const struct run *run, uint32_t task)
 {
-    return budgets_left(&run->engine.budgets, task);
+    return budgets_left(&run->engine->budgets, task);
 }

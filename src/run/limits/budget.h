@@ -10,6 +10,9 @@
 
 #include "run/run_private.h"
 
+/* Carries out an action of the engine about a budget. */
+void budget_carry_out(struct run *run, const struct action *a);
+
 /* Records the usage that the attempt's agent reported, if it is new, and compares it with the
  * budgets. We do not stop an agent that has finished (works: false). If it went over a budget,
  * attempt->overrun says so. */

@@ -69,19 +69,17 @@ void lane_assign_all(struct run *run)
 {
     automap struct map by_key = {0};
     const struct plan *plan = &run->pf->plan;
+    struct task_lanes *lanes = mem_array(plan->task_count, sizeof(*lanes));
     for (uint32_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
-        struct task_run *tr = &run->tasks[i];
         enum agent_engine engine = run_engine(run, i);
-        tr->life->lane = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
-        tr->life->fallback_lane = find_fallback_lane(run, &by_key, t);
-        if (tr->life->fallback_lane == tr->life->lane)
-            tr->life->fallback_lane = -1;
+        lanes[i].own = find_lane(run, &by_key, make_key(t, engine, NULL), engine);
+        lanes[i].fallback = find_fallback_lane(run, &by_key, t);
+        if (lanes[i].fallback == lanes[i].own)
+            lanes[i].fallback = -1;
     }
-    lanes_init(&run->engine.lanes, &run->engine.sched, run->lane_accounts.n);
-    for (uint32_t i = 0; i < plan->task_count; i++)
-        lanes_assign(&run->engine.lanes, i, run->engine.tasks[i].lane,
-                     run->engine.tasks[i].fallback_lane);
+    run_engine_set_lanes(run, lanes, run->lane_accounts.n);
+    free(lanes);
 }
 
 void lane_free_all(struct run *run)
@@ -96,18 +94,13 @@ void lane_free_all(struct run *run)
 
 int32_t lane_index(const struct run *run, uint32_t task)
 {
-    return run->engine.lanes.used[task];
+    return run->engine->lanes.used[task];
 }
 
 /* The preflight asks before there are lanes. */
 bool lane_uses_fallback(const struct run *run, uint32_t task)
 {
-    return run->engine.lanes.count && lane_index(run, task) != run->engine.tasks[task].lane;
-}
-
-static struct lane_account *find_account(const struct run *run, uint32_t task)
-{
-    return run->lane_accounts.v[lane_index(run, task)];
+    return run->engine->lanes.count && lane_index(run, task) != run->engine->tasks[task].lane;
 }
 
 static struct node *make_event_data(const struct lane_account *a, struct arena *arena)
@@ -126,7 +119,7 @@ static void record_closed(const struct lane_account *account, int64_t reset, con
     struct node *data = make_event_data(account, &a);
     timestamp_format(&when, reset);
     node_put_string(&a, data, "reset", reset ? when.s : NULL);
-    node_put_int(&a, data, "delay_ms", run->engine.lanes.list[account->lane].until - clock_wall());
+    node_put_int(&a, data, "delay_ms", run->engine->lanes.list[account->lane].until - clock_wall());
     node_put_string(&a, data, "reason", reason);
     record(run, EV_LIMIT_OPENED, -1, data);
     arena_done(&a);
@@ -141,53 +134,72 @@ static void record_open(const struct lane_account *account)
 
 static void on_timer(void *ctx);
 
-static void set_timer(struct lane_account *a)
+static void set_timer(struct lane_account *a, int64_t ms)
 {
-    int64_t ms = lanes_wake_after(&a->run->engine.lanes, a->lane, clock_wall(), retry_random());
-    if (ms >= 0 && !a->timer)
+    if (!a->timer)
         a->timer = loop_timer(a->run->loop, ms, on_timer, a);
-    else if (ms >= 0)
+    else
         watch_again(a->timer, ms);
+}
+
+static struct engine_event describe(enum engine_event_kind kind, int64_t task)
+{
+    return (struct engine_event){
+        .kind = kind, .task = task, .now = clock_wall(), .random = retry_random()};
 }
 
 static void on_timer(void *ctx)
 {
-    struct lane_account *a = ctx;
-    lanes_wake(&a->run->engine.lanes, a->lane, clock_wall());
-    set_timer(a);
-    run_wake(a->run);
+    const struct lane_account *a = ctx;
+    struct engine_event ev = describe(ENGINE_LANE_DUE, -1);
+    ev.lane = a->lane;
+    (void)run_report(a->run, &ev);
 }
 
-void lane_tell_closed(struct run *run, uint32_t task, int64_t reset, const char *reason)
+void lane_carry_out(struct run *run, const struct action *a, const char *reason)
 {
-    struct lane_account *account = find_account(run, task);
-    set_timer(account);
-    record_closed(account, reset, reason);
+    struct lane_account *account = run->lane_accounts.v[a->lane];
+    if (a->kind == DO_WAKE_LANE)
+        set_timer(account, a->ms);
+    else if (a->kind == DO_REPORT_OPEN)
+        record_open(account);
+    else if (a->kind == DO_REPORT_CLOSED)
+        record_closed(account, a->reset, reason);
+}
+
+struct failure_outcome lane_report(struct run *run, const struct engine_event *ev,
+                                   const char *reason)
+{
+    struct failure_outcome outcome = {0};
+    struct actions actions = {0};
+    run_answer(run, ev, &actions);
+    for (size_t i = 0; i < actions.list.n; i++) {
+        const struct action *a = &actions.list.v[i];
+        if (a->kind == DO_END_ATTEMPT)
+            outcome = a->outcome;
+        else
+            lane_carry_out(run, a, reason);
+    }
+    vec_done(&actions.list);
+    return outcome;
 }
 
 void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
 {
-    int64_t now = clock_wall();
-    if (lanes_meet_limit(&run->engine.lanes, task, reset, now, retry_random()))
-        lane_tell_closed(run, task, reset > now ? reset : 0, reason);
+    struct engine_event ev = describe(ENGINE_LIMIT_SEEN, task);
+    ev.reset = reset;
+    (void)lane_report(run, &ev, reason);
 }
 
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
 {
-    if (!run->opts.no_wait && lanes_recall(&run->engine.lanes, task, until, clock_wall()))
-        lane_tell_closed(run, task, until, reason);
+    struct engine_event ev = describe(ENGINE_LIMIT_RECALLED, task);
+    ev.reset = until;
+    (void)lane_report(run, &ev, reason);
 }
 
 void lane_prove(struct run *run, uint32_t task)
 {
-    struct lane_account *account = find_account(run, task);
-    if (!lanes_prove(&run->engine.lanes, task))
-        return;
-    record_open(account);
-    set_timer(account);
-}
-
-void lane_leave(struct run *run, uint32_t task)
-{
-    lanes_leave(&run->engine.lanes, task);
+    const struct engine_event ev = describe(ENGINE_AGENT_SPOKE, task);
+    (void)run_report(run, &ev);
 }

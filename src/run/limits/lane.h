@@ -1,6 +1,6 @@
 /*
  * Finds the lanes of a run by engine, account and model, records when they close and open, and
- * wakes them in time. plan/engine/lanes.h decides.
+ * wakes them in time. plan/engine/limits/lanes.h decides.
  */
 #ifndef RUN_LIMITS_LANE_H
 #define RUN_LIMITS_LANE_H
@@ -9,7 +9,7 @@
 
 struct lane_account {
     struct run *run;
-    int32_t lane; /* in run->engine.lanes, the scheduler and events */
+    int32_t lane; /* in run->engine->lanes, the scheduler and events */
     enum agent_engine engine;
     char *key; /* engine, account, model; used only to compare */
     struct watch *timer;
@@ -19,11 +19,16 @@ struct lane_account {
 void lane_assign_all(struct run *run);
 void lane_free_all(struct run *run);
 
-/* The lane of the task is closed now: sets its timer and tells observers. reset: ms since 1970; 0:
- * unknown. */
-void lane_tell_closed(struct run *run, uint32_t task, int64_t reset, const char *reason);
+/* Carries out an action of the engine about a lane. The reason says why it is closed. */
+void lane_carry_out(struct run *run, const struct action *a, const char *reason);
 
-/* Closes the lane of a task whose agent meets a limit now. */
+/* Reports an event to the engine that may close a lane for this reason. Returns what follows for
+ * the attempt that met the limit. */
+struct failure_outcome lane_report(struct run *run, const struct engine_event *ev,
+                                   const char *reason);
+
+/* Closes the lane of a task whose agent meets a limit now, if the task would wait for it. reset: ms
+ * since 1970; 0: unknown. */
 void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason);
 
 /* The number of a task's lane in events. */
@@ -32,9 +37,8 @@ int32_t lane_index(const struct run *run, uint32_t task);
 /* Restores the state in which a dead engine left the lane. */
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason);
 
-/* See plan/engine/lanes.h. */
+/* The agent of the task has shown that there is no limit. */
 void lane_prove(struct run *run, uint32_t task);
-void lane_leave(struct run *run, uint32_t task);
 
 bool lane_uses_fallback(const struct run *run, uint32_t task);
 /* The engine of the task's fallback. */

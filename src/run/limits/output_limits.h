@@ -5,7 +5,7 @@
 #ifndef RUN_LIMITS_OUTPUT_LIMITS_H
 #define RUN_LIMITS_OUTPUT_LIMITS_H
 
-#include "plan/engine/task_limits.h"
+#include "plan/engine/limits/task_limits.h"
 
 #include <stdbool.h>
 

@@ -41,10 +41,9 @@ struct failure_outcome park_decide(struct attempt *attempt)
     int64_t now = clock_wall();
     struct limit_facts f = {
         .reset = find_reset(attempt, now), .now = now, .session = find_session(attempt)};
-    struct engine_limit limit = engine_meet_limit(&run->engine, task, &f, retry_random());
-    if (limit.closed)
-        lane_tell_closed(run, task, f.reset > now ? f.reset : 0, task_run(attempt)->reason);
-    return limit.outcome;
+    const struct engine_event ev = {
+        .kind = ENGINE_LIMIT_MET, .task = task, .now = now, .random = retry_random(), .limit = f};
+    return lane_report(run, &ev, task_run(attempt)->reason);
 }
 
 /* The task starts again when its lane opens. A session belongs to one engine and one account, so
@@ -58,10 +57,10 @@ void park_wait(struct attempt *attempt)
         free(tr->session);
         tr->session = mem_str(park_session(attempt));
         attempt->has_workspace = false; /* the next attempt adopts it */
-        engine_keep_session(&run->engine, task, false);
+        task_report_if(run, task, ENGINE_SESSION_KEPT, false);
     }
     attempt_free(attempt);
-    engine_park(&run->engine, task);
+    task_report(run, task, ENGINE_PARKED);
 }
 
 static void save_workspace(struct run *run, uint32_t task)

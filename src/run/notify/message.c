@@ -35,7 +35,7 @@ size_t notify_message_failed(const struct run *run)
 bool notify_message_all_well(const struct run *run)
 {
     struct run_result r = run_result(run);
-    return r.published && !run->engine.failed && r.landed + r.done == notify_message_total(run);
+    return r.published && !run->engine->failed && r.landed + r.done == notify_message_total(run);
 }
 
 /* Builds the body that claude-orchestra sent at the end of a run: servers of its users read it. */

@@ -31,7 +31,7 @@ static void on_deleted(void *ctx, int status)
     strv_done(&d->paths);
     watch_free(d->watch);
     free(d);
-    run->engine.attempts--;
+    run_report_kind(run, ENGINE_WORK_ENDED);
     run_wake(run);
 }
 
@@ -54,6 +54,6 @@ int delete_later(struct run *run, int64_t task, const struct strv *paths, struct
     for (size_t i = 0; i < paths->n; i++)
         strv_push(&d->paths, paths->v[i]);
     d->watch = loop_child(run->loop, pid, on_deleted, d);
-    run->engine.attempts++;
+    run_report_kind(run, ENGINE_WORK_BEGAN);
     return 0;
 }

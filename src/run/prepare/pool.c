@@ -57,10 +57,10 @@ void pool_note(struct attempt *attempt)
 
 static bool has_room(const struct run *run)
 {
-    size_t unstarted = run->engine.sched.left > run->engine.attempts
-                           ? run->engine.sched.left - run->engine.attempts
+    size_t unstarted = run->engine->sched.left > run->engine->attempts
+                           ? run->engine->sched.left - run->engine->attempts
                            : 0;
-    return run->pool.trees.n < run->engine.sched.workers && run->pool.trees.n < unstarted;
+    return run->pool.trees.n < run->engine->sched.workers && run->pool.trees.n < unstarted;
 }
 
 bool pool_wants(const struct attempt *attempt)

@@ -342,7 +342,7 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     free(steal_ptr(tr->first_start));
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
-    tr->life->in_conflict = false;
+    task_report(run, attempt->task, ENGINE_WORKSPACE_MADE);
     record_workspace(attempt);
     return root_folder_hide(run->work_dir, err) || fill_workspace(attempt, err) ? -1 : 0;
 }

@@ -132,6 +132,8 @@ static const char *find_session(const struct run *run, uint32_t task,
 static bool find_fact(const struct run *run, uint32_t task, enum fact fact)
 {
     struct resume_task *rt = &run->resume->tasks[task];
+    if (!rt->past)
+        return false; /* a new task has no evidence */
     if (fact == FACT_REBOOTED)
         return resume_was_restarted(run, rt->past);
     if (fact == FACT_SAME_ENGINE)

@@ -1,7 +1,7 @@
 /*
  * struct resume: resumes a run whose engine is gone. First it decides for each task how to
- * continue, from the evidence (plan/engine/rules/resume_step.h); that changes nothing, and commands can
- * show it. Then run_go() carries it out.
+ * continue, from the evidence (plan/engine/rules/resume_step.h); that changes nothing, and commands
+ * can show it. Then run_go() carries it out.
  */
 #ifndef RUN_RESUME_DECIDE_H
 #define RUN_RESUME_DECIDE_H

@@ -81,7 +81,7 @@ static void restart_task(struct run *run, uint32_t task)
     bool restarted = run->resume->tasks[task].restarted;
     if (!resume_has_leftovers(run, past))
         return;
-    sched_hold(&run->engine.sched, task);
+    task_report(run, task, ENGINE_HELD);
     struct attempt *attempt = resume_reopen(run, task);
     if (restarted)
         report_reboot(run, task);
@@ -105,21 +105,18 @@ static void land_again(struct run *run, uint32_t task)
     resume_set(&tr->commit, &tr->status.commit, resume_commit(past));
     resume_set(&tr->reason, &tr->status.reason, NULL);
     tr->status.finished = 0;
-    tr->life->state = TASK_LANDING;
+    task_report(run, task, ENGINE_LANDS_AGAIN);
     const char *was = past->branch_commit ? past->branch_commit : "";
     if (strcmp(was, tr->commit) != 0 && /* a repair may have moved the branch */
         git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
-    sched_hold(&run->engine.sched, task);
     struct attempt *attempt = resume_reopen(run, task);
     bool whole = workspace_is_whole(&attempt->ws);
     if (!whole && !attempt->agent_started) { /* a worker makes it again */
-        tr->life->state = TASK_WAITING;
-        tr->life->start = START_LANDING;
-        sched_set_lanes(&run->engine.sched, task, -1, -1); /* this needs no agent */
+        task_report(run, task, ENGINE_NEEDS_WORKSPACE);
         attempt->has_workspace = false;
         attempt_free(attempt);
-        sched_ready(&run->engine.sched, task);
+        task_report(run, task, ENGINE_READY);
     } else if (whole && (past->state != TASK_CONFLICTED ||
                          attempt_salvage_since(attempt, tr->commit, "was in conflict"))) {
         land_queue(attempt);
@@ -141,13 +138,15 @@ static void resume_session(struct run *run, uint32_t task)
     attempt->has_workspace = false;     /* the next attempt owns it */
     attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
-    tr->life->repair = next->repair;
-    tr->life->has_message = past->events.has_message;
     resume_set(&tr->remake_from, NULL, next->remake_from);
     resume_set(&tr->first_start, NULL, next->first_start);
-    engine_keep_session(&run->engine, task, next->remake_workspace);
-    tr->life->parked = next->session && !next->repair;
-    task_advance(run, task, LIFE_WAITS); /* the row shows the last attempt until the next starts */
+    const struct engine_event ev = {.kind = ENGINE_SESSION_RESUMED,
+                                    .task = task,
+                                    .next = {.repair = next->repair,
+                                             .remade = next->remake_workspace,
+                                             .parked = next->session && !next->repair,
+                                             .has_message = past->events.has_message}};
+    (void)run_report(run, &ev); /* the row shows the last attempt until the next starts */
     if (next->session)
         record_task(run, task);
 }
@@ -214,7 +213,7 @@ static void continue_task(struct run *run, uint32_t task)
         land_again(run, task);
         break;
     case RESUME_COMMIT:
-        sched_hold(&run->engine.sched, task);
+        task_report(run, task, ENGINE_HELD);
         attempt_stage(resume_reopen(run, task));
         break;
     case RESUME_CONTINUE:
@@ -262,11 +261,11 @@ void resume_go(struct run *run)
     const struct graph *g = &run->pf->graph;
     record_resumed(run);
     close_lanes(run);
-    for (size_t i = g->n; i-- > 0 && !run->engine.failed;) {
+    for (size_t i = g->n; i-- > 0 && !run->engine->failed;) {
         if (is_settled(run, g->order[i]))
             continue_task(run, g->order[i]);
     }
-    for (size_t i = 0; i < g->n && !run->engine.failed; i++) {
+    for (size_t i = 0; i < g->n && !run->engine->failed; i++) {
         if (!is_settled(run, g->order[i]))
             continue_task(run, g->order[i]);
     }

@@ -45,7 +45,7 @@ int resume_begin(struct run *run, struct err *err);
 void resume_set(char **slot, const char **shown, const char *value);
 
 /* Resets a task to its start; keeps the number and the cost of its attempts. */
-void resume_forget(struct task_run *tr);
+void resume_forget(struct run *run, uint32_t task);
 
 /* restart.c: creates the last attempt of a task again, with what is left of its workspace. */
 struct attempt *resume_reopen(struct run *run, uint32_t task);

@@ -112,6 +112,26 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
     }
 }
 
+static void report_found(struct run *run, uint32_t task, const struct evidence_task *past)
+{
+    bool changed = run->resume->tasks[task].changed;
+    struct engine_event ev = {
+        .kind = ENGINE_FOUND,
+        .task = task,
+        .found = {.state = past->state,
+                  .tokens_in = past->row.tokens_in,
+                  .tokens_out = past->row.tokens_out,
+                  .usd = past->row.usd,
+                  .start_at_tip = past->events.has_landed || past->events.on_tip,
+                  .in_conflict = past->events.in_conflict,
+                  .follows_landing =
+                      past->events.follows_landing && past->events.landed && !changed,
+                  .follow_up_failed = past->state == TASK_LANDED && past->row.failure},
+    };
+    memcpy(ev.found.retries_used, past->events.retries_used, sizeof(ev.found.retries_used));
+    (void)run_report(run, &ev);
+}
+
 static void load_status(struct run *run, uint32_t task, const struct evidence_task *past)
 {
     struct task_run *tr = &run->tasks[task];
@@ -124,9 +144,6 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
         .finished = row->finished,
         .exit_code = row->exit_code,
     };
-    tr->life->state = past->state;
-    budgets_set(&run->engine.budgets, task, row->tokens_in, row->tokens_out, row->usd);
-    memcpy(tr->life->retries_used, past->events.retries_used, sizeof(tr->life->retries_used));
     resume_set(&tr->reason, &s->reason, row->reason);
     resume_set(&tr->commit, &s->commit, row->commit);
     resume_set(&tr->landed, &s->landed, row->landed);
@@ -135,22 +152,18 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
     tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->has_log_copies = row->attempts > 0;
-    tr->life->start_at_tip = past->events.has_landed || past->events.on_tip;
-    tr->life->in_conflict = past->events.in_conflict;
     resume_set(&tr->landed_before, NULL, past->events.landed);
     resume_set(&tr->committed_before, NULL, past->events.committed);
-    tr->life->follows_landing =
-        past->events.follows_landing && past->events.landed && !run->resume->tasks[task].changed;
-    tr->life->follow_up_failed = past->state == TASK_LANDED && row->failure;
+    report_found(run, task, past);
 }
 
-void resume_forget(struct task_run *tr)
+void resume_forget(struct run *run, uint32_t task)
 {
+    struct task_run *tr = &run->tasks[task];
     struct task_status *s = &tr->status;
-    tr->life->state = TASK_WAITING;
+    task_report(run, task, ENGINE_FORGOTTEN);
     s->finished = 0;
     s->exit_code = 0;
-    tr->life->follow_up_failed = false;
     resume_set(&tr->reason, &s->reason, NULL);
     resume_set(&tr->commit, &s->commit, NULL);
     resume_set(&tr->landed, &s->landed, NULL);
@@ -164,12 +177,12 @@ static void load_task(struct run *run, uint32_t task)
     if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
         load_status(run, task, rt->past);
     if (run->resume->one) /* others may have landed since its first attempt */
-        tr->life->start_at_tip = true;
+        task_report(run, task, ENGINE_STARTS_AT_TIP);
     if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
         load_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
         return;
-    resume_forget(tr);
+    resume_forget(run, task);
     resume_set(&tr->workspace, &tr->status.workspace, NULL);
     tr->status.branch = NULL;
 }
@@ -236,7 +249,7 @@ static int record_tasks(struct run *run, struct err *err)
         return -1;
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
         if (run->resume->tasks[t].step == RESUME_RUN)
-            resume_forget(&run->tasks[t]);
+            resume_forget(run, t);
     }
     return 0;
 }

@@ -174,22 +174,21 @@ void continue_session_record(struct run *run, uint32_t task, const char *say)
 void continue_session_go(struct run *run, uint32_t task, const struct continue_session *t)
 {
     struct task_run *tr = &run->tasks[task];
-    bool conflict = t->repair == REPAIR_CONFLICT;
     if (t->landed)
-        follow_up_begin(tr);
+        follow_up_begin(run, task);
     if (tr->life->state == TASK_LANDED || tr->landed)
         resume_set(&tr->commit, &tr->status.commit, NULL);
     resume_set(&tr->landed, &tr->status.landed, NULL);
     resume_set(&tr->reason, &tr->status.reason, NULL);
     if (t->start.len)
         resume_set(&tr->start, NULL, t->start.s);
-    task_advance(run, task, LIFE_WAITS);
     tr->status.finished = 0;
     resume_set(&tr->session, NULL, t->session);
-    tr->life->repair = t->repair;
-    tr->life->in_conflict = tr->life->in_conflict || conflict;
-    tr->life->has_message = true;
     resume_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
-    engine_keep_session(&run->engine, task, t->remade);
+    const struct engine_event ev = {
+        .kind = ENGINE_SESSION_RESUMED,
+        .task = task,
+        .next = {.repair = t->repair, .remade = t->remade, .has_message = true}};
+    (void)run_report(run, &ev);
     continue_session_record(run, task, t->say);
 }

@@ -3,14 +3,14 @@
 #include "base/node/node_build.h"
 #include "run/resume/resume_private.h"
 
-void follow_up_begin(struct task_run *tr)
+void follow_up_begin(struct run *run, uint32_t task)
 {
+    struct task_run *tr = &run->tasks[task];
     if (tr->landed)
         resume_set(&tr->landed_before, NULL, tr->landed);
     if (tr->commit)
         resume_set(&tr->committed_before, NULL, tr->commit);
-    tr->life->follows_landing = tr->landed_before;
-    tr->life->follow_up_failed = false;
+    task_report_if(run, task, ENGINE_FOLLOW_UP_BEGAN, tr->landed_before);
 }
 
 void follow_up_restore(struct run *run, uint32_t task)
@@ -23,8 +23,7 @@ void follow_up_restore(struct run *run, uint32_t task)
     node_put_string(&a, data, "commit", tr->landed);
     node_put_string(&a, data, "base", run->base);
     node_put_bool(&a, data, "unchanged", true);
-    tr->life->follows_landing = false;
-    task_advance(run, task, LIFE_LANDED);
+    task_report(run, task, ENGINE_LANDING_STANDS);
     record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
 }
@@ -35,7 +34,7 @@ void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node
 {
     struct task_run *tr = &run->tasks[task];
     if (!tr->life->follows_landing) {
-        task_advance_and_record(run, task, LIFE_FAILED);
+        task_report_and_record(run, task, ENGINE_FAILED);
         record(run, EV_TASK_FAILED, task, data);
         return;
     }
@@ -43,7 +42,7 @@ void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node
     if (!outer)
         record_together(run);
     node_put_string(a, data, "landed", tr->landed_before);
-    tr->life->follow_up_failed = true;
+    task_report(run, task, ENGINE_FOLLOW_UP_FAILED);
     record(run, EV_TASK_FAILED, task, data);
     follow_up_restore(run, task);
     if (!outer)

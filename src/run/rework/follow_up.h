@@ -9,7 +9,7 @@
 #include "run/run_private.h"
 
 /* The agent of a landed task is about to resume: keeps the landing. */
-void follow_up_begin(struct task_run *tr);
+void follow_up_begin(struct run *run, uint32_t task);
 
 /* Makes the task landed again, as it was before, and records that. */
 void follow_up_restore(struct run *run, uint32_t task);

@@ -33,6 +33,8 @@ static bool find_fact(const struct run *run, uint32_t task, enum fact fact,
                       const char **ret_session)
 {
     const struct evidence_task *past = run->resume->tasks[task].past;
+    if (!past)
+        return false; /* a new task has no evidence */
     if (fact == FACT_WORKED_IN)
         return resume_is_worked_in(run, past);
     if (fact == FACT_HALF)

@@ -108,7 +108,6 @@ int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err)
     if (repair == REPAIR_MERGED)
         return set_up_merged(attempt, err);
     if (repair == REPAIR_CONFLICT) { /* repair_prepare() moves the branch after this is recorded */
-        tr->life->in_conflict = true;
         set_start(attempt, attempt->run->tip);
     } else if (tr->status.failure == FAILURE_SCOPE && attempt->branch_before.len) {
         return move_branch(attempt, attempt->branch_before.s, err);
@@ -124,7 +123,7 @@ void repair_wait(struct attempt *attempt)
     free(tr->session);
     tr->session = mem_str(park_session(attempt));
     attempt->has_workspace = false; /* the next attempt owns it */
-    engine_keep_session(&run->engine, task, false);
+    task_report_if(run, task, ENGINE_SESSION_KEPT, false);
     attempt_free(attempt);
     task_retry_later(run, task, 0);
 }
@@ -231,7 +230,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
              "the files in your folder when you are done.\n%s",
              hunks.s);
     set_brief(attempt, &text);
-    task_run(attempt)->life->has_message = false;
+    task_report(attempt->run, attempt->task, ENGINE_MESSAGE_TOLD);
     return 0;
 }
 
@@ -310,9 +309,7 @@ void repair_prepare(struct attempt *attempt)
     struct task_run *tr = task_run(attempt);
     struct err err = {0};
     attempt->repair = tr->life->repair;
-    tr->life->repair = REPAIR_NONE;
-    if (attempt->repair != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
-        tr->life->has_message = false;
+    task_report(attempt->run, attempt->task, ENGINE_REPAIR_BEGAN);
     if (attempt->repair < REPAIR_MERGED) {
         attempt_run_agent(attempt);
         return;
@@ -447,6 +444,5 @@ int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *e
         return -1;
     set_start(attempt, start.s);
     free(steal_ptr(tr->first_start));
-    tr->life->in_conflict = false;
     return 0;
 }

@@ -89,8 +89,8 @@ static bool find_fact(struct known *k, enum fact fact)
         return resume_is_worked_in(k->run, &k->past);
     if (fact == FACT_HALF)
         return continue_session_is_half(k->run, &k->past);
-    if (fact == FACT_QUEUED) /* it leaves the queue: only a request that ends it asks for this */
-        return landing_leave(&k->run->engine.landing, k->task);
+    if (fact == FACT_QUEUED)
+        return landing_has(&k->run->engine->landing, k->task);
     return fact == FACT_SESSION && is_session_known(k);
 }
 
@@ -98,9 +98,9 @@ static bool find_fact(struct known *k, enum fact fact)
  * the one to retry. */
 static bool find_missing_dependency(const struct run *run, uint32_t task, uint32_t *ret_need)
 {
-    bool lacks = sched_lacks(&run->engine.sched, task, ret_need);
-    while (lacks && run->engine.sched.state[*ret_need] == SCHED_SKIPPED &&
-           sched_lacks(&run->engine.sched, *ret_need, ret_need))
+    bool lacks = sched_lacks(&run->engine->sched, task, ret_need);
+    while (lacks && run->engine->sched.state[*ret_need] == SCHED_SKIPPED &&
+           sched_lacks(&run->engine->sched, *ret_need, ret_need))
         ;
     return lacks;
 }
@@ -125,9 +125,9 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
     facts_set(&f, FACT_FRESH, k->fresh);
     facts_set(&f, FACT_FOREIGN, run->opts.judge);
     facts_set(&f, FACT_NEED_MISSING, find_missing_dependency(run, task, ret_need));
-    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->engine.budgets.run.exceeded);
+    facts_set(&f, FACT_RUN_BUDGET_SPENT, run->engine->budgets.run.exceeded);
     facts_set(&f, FACT_TASK_BUDGET_SPENT, budget_is_spent(run, task));
-    facts_set(&f, FACT_DRAINING, run->engine.draining);
+    facts_set(&f, FACT_DRAINING, run->engine->draining);
     facts_set(&f, FACT_RESUMABLE, run->base && agent_continues_ended(run_engine(run, task)));
     add_attempt_facts(&run->tasks[task], &f);
     return f;
@@ -138,7 +138,7 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
 static int decide(struct known *k, enum request_kind kind, enum request_answer *ret,
                   struct buf *text, struct err *err)
 {
-    enum task_state state = k->run->engine.tasks[k->task].state;
+    enum task_state state = k->run->engine->tasks[k->task].state;
     uint32_t need = k->task;
     struct facts f = known_facts(k, &need);
     const struct decision_words words = {.id = id_of(k->run, k->task),
@@ -191,12 +191,12 @@ static int resume_session(struct run *run, uint32_t task, const struct known *k,
     recall_feedback(run, task);
     int rc = continue_session_find(run, task, &t, err);
     if (rc == 0) {
-        engine_restart(&run->engine, task);
+        task_report(run, task, ENGINE_RESTARTED);
         record_together(run);
         continue_session_go(run, task, &t);
         add_unskipped(text, task_take_back(run, task));
         record_end_of_group(run);
-        sched_ready(&run->engine.sched, task);
+        task_report(run, task, ENGINE_READY);
         run_wake(run);
     }
     continue_session_done(&t);
@@ -239,13 +239,10 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
 {
     struct task_run *tr = &run->tasks[task];
     bool left = resume_has_leftovers(run, &k->past);
-    engine_restart(&run->engine, task);
-    tr->life->start_at_tip = tr->status.attempts > 0;
-    tr->life->in_conflict = false;
-    resume_forget(tr);
+    task_report_if(run, task, ENGINE_RESTARTED_FRESH, tr->status.attempts > 0);
+    resume_forget(run, task);
     if (!left)
         tr->status.workspace = tr->status.branch = NULL;
-    sched_set_lanes(&run->engine.sched, task, tr->life->lane, tr->life->fallback_lane);
     record_together(run);
     record_restart(run, task, left);
     add_unskipped(text, task_take_back(run, task));
@@ -253,7 +250,7 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
     if (left)
         discard_last_attempt(run, task, k);
     else
-        sched_ready(&run->engine.sched, task);
+        task_report(run, task, ENGINE_READY);
     run_wake(run);
 }
 
@@ -306,7 +303,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
         return -1;
     free(tr->feedback);
     tr->feedback = steal_ptr(all);
-    tr->life->has_message = true;
+    task_report(run, task, ENGINE_MESSAGE_WAITS);
     record_said(run, task, words);
     return 0;
 }
@@ -356,15 +353,16 @@ bool request_follow_up(struct attempt *attempt)
     struct err err = {0};
     if (!words)
         return false;
-    if (engine_is_ending(&run->engine) || engine_is_draining(&run->engine)) {
+    if (engine_is_ending(run->engine) || engine_is_draining(run->engine)) {
         (void)err_set(&err, ERR_ENV, "its agent did not get the message: the run ends");
         record_error(run, attempt->task, &err);
         return false;
     }
     resume_set(&tr->session, NULL, park_session(attempt));
-    tr->life->repair = REPAIR_OWN;
-    tr->life->has_message = true;
-    task_advance(run, attempt->task, LIFE_WAITS);
+    const struct engine_event ev = {.kind = ENGINE_SESSION_RESUMED,
+                                    .task = attempt->task,
+                                    .next = {.repair = REPAIR_OWN, .has_message = true}};
+    (void)run_report(run, &ev);
     free(tr->feedback);
     tr->feedback = mem_str(words);
     continue_session_record(run, attempt->task, words);

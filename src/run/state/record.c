@@ -72,7 +72,7 @@ static int write_task(struct run *run, uint32_t task, struct err *err)
     const struct task *t = &run->pf->plan.tasks[task];
     const struct task_run *tr = &run->tasks[task];
     const struct task_status *s = &tr->status;
-    const struct budget_use *use = &run->engine.budgets.tasks[task];
+    const struct budget_use *use = &run->engine->budgets.tasks[task];
     enum task_state state = tr->life->state;
     bool bad = state == TASK_FAILED || state == TASK_CONFLICTED ||
                (state == TASK_LANDED && tr->life->follow_up_failed);

@@ -104,6 +104,7 @@ static const char *make_absolute(const char *path, struct arena *a)
     char cwd[PATH_MAX];
     if (!path || strcmp(path, "-") == 0)
         return NULL;
+    path += strncmp(path, "./", 2) == 0 ? 2 : 0;
     return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? path : arena_printf(a, "%s/%s", cwd, path);
 }
 
@@ -151,6 +152,7 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     node_put_bool(a, map, "keep", o->keep);
     node_put_string(a, map, "log_dir", make_absolute(o->log_dir, a));
     node_put_bool(a, map, "no_log", o->no_log);
+    node_put_string(a, map, "own_file", make_absolute(o->own_file, a));
     node_put_string(a, map, "branch", o->branch);
     if (o->streams)
         put_streams(run, map, a);
@@ -299,6 +301,7 @@ static void load_options(struct run_folder *saved, const struct node *map)
         .keep = build_is_true(map, "keep"),
         .log_dir = node_new_string(map, "log_dir", NULL),
         .no_log = build_is_true(map, "no_log"),
+        .own_file = node_new_string(map, "own_file", NULL),
         .streams = build_is_true(map, "streams"),
         .derived = build_is_true(map, "derived"),
         .unchanged_ok = build_is_true(map, "unchanged_ok"),

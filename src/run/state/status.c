@@ -61,7 +61,7 @@ const char *run_base_commit(const struct run *run)
 
 size_t run_workers(const struct run *run)
 {
-    return run->engine.sched.workers;
+    return run->engine->sched.workers;
 }
 
 struct task_terms run_terms(const struct run *run, uint32_t task)
@@ -72,7 +72,7 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
         .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
         .idle_timeout = stall_limit(run, task),
     };
-    struct retries retries = engine_retries(&run->engine, task);
+    struct retries retries = engine_retries(run->engine, task);
     for (int f = 0; f < FAILURE_RETRY_COUNT; f++)
         terms.retries[f] = retry_times(&retries, (enum failure)f);
     return terms;
@@ -81,7 +81,7 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
 struct task_status run_task(const struct run *run, uint32_t task)
 {
     struct task_status status = run->tasks[task].status;
-    status.state = run->engine.tasks[task].state;
+    status.state = run->engine->tasks[task].state;
     return status;
 }
 
@@ -96,14 +96,14 @@ static int compute_exit_code(const struct run_result *r)
 
 static bool ended_early(const struct run *run)
 {
-    return engine_is_draining(&run->engine) && run->engine.sched.left > 0;
+    return engine_is_draining(run->engine) && run->engine->sched.left > 0;
 }
 
 bool run_is_unfinished(const struct run *run)
 {
     bool left = ended_early(run);
     for (size_t i = 0; run->resume && run->resume->one && i < run->pf->plan.task_count; i++)
-        left = left || (run->resume->tasks[i].past && run->engine.tasks[i].state < TASK_LANDED);
+        left = left || (run->resume->tasks[i].past && run->engine->tasks[i].state < TASK_LANDED);
     return left;
 }
 
@@ -111,7 +111,7 @@ bool run_is_unfinished(const struct run *run)
 static bool has_failed_after_landing(const struct run *run, size_t task)
 {
     const struct resume *r = run->resume;
-    return run->engine.tasks[task].follow_up_failed && !(r && r->tasks[task].step == RESUME_KEEP);
+    return run->engine->tasks[task].follow_up_failed && !(r && r->tasks[task].step == RESUME_KEEP);
 }
 
 /* Counts the results of the selected tasks, or of all tasks. If further work on a landed task
@@ -126,7 +126,7 @@ static struct run_result count_results(const struct run *run, bool all)
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (!all && run->opts.wanted && !run->opts.wanted[i])
             continue;
-        switch (run->engine.tasks[i].state) {
+        switch (run->engine->tasks[i].state) {
         case TASK_LANDED:
             if (!all && has_failed_after_landing(run, i))
                 r.failed++;

@@ -8,20 +8,9 @@
 #include "run/rework/follow_up.h"
 #include "sys/clock.h"
 
-void task_advance(struct run *run, uint32_t task, enum life_event event)
+void task_report_and_record(struct run *run, uint32_t task, enum engine_event_kind kind)
 {
-    enum task_state state = run->engine.tasks[task].state;
-    struct err err = {0};
-    if (engine_advance(&run->engine, task, event))
-        return;
-    (void)err_set(&err, ERR_ENV, "task '%s' cannot go on from the state '%s' by event %d",
-                  run->pf->plan.tasks[task].id, task_state_name(state), (int)event);
-    run_fail(run, &err);
-}
-
-void task_advance_and_record(struct run *run, uint32_t task, enum life_event event)
-{
-    task_advance(run, task, event);
+    task_report(run, task, kind);
     record_task(run, task);
 }
 
@@ -44,18 +33,18 @@ static void record_skipped(struct run *run, uint32_t task, char *reason)
     arena_done(&a);
 }
 
+void task_record_skipped(struct run *run, uint32_t task, uint32_t need)
+{
+    record_skipped(run, task, mem_printf("needs '%s'", run->pf->plan.tasks[need].id));
+}
+
 void task_ended(struct run *run, uint32_t task)
 {
-    struct sched_list skipped = {0};
-    engine_end(&run->engine, task, &skipped);
-    for (size_t i = 0; i < skipped.tasks.n; i++)
-        record_skipped(run, skipped.tasks.v[i],
-                       mem_printf("needs '%s'", run->pf->plan.tasks[task].id));
-    vec_done(&skipped.tasks);
+    task_report(run, task, ENGINE_ENDED);
     run_wake(run);
 }
 
-static void record_unskipped(struct run *run, uint32_t task)
+void task_record_unskipped(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     free(tr->reason);
@@ -67,13 +56,8 @@ static void record_unskipped(struct run *run, uint32_t task)
 
 size_t task_take_back(struct run *run, uint32_t task)
 {
-    struct sched_list freed = {0};
-    engine_take_back(&run->engine, task, &freed);
-    for (size_t i = 0; i < freed.tasks.n; i++)
-        record_unskipped(run, freed.tasks.v[i]);
-    size_t n = freed.tasks.n;
-    vec_done(&freed.tasks);
-    return n;
+    const struct engine_event ev = {.kind = ENGINE_TAKEN_BACK, .task = task};
+    return run_report(run, &ev);
 }
 
 void task_skip(struct run *run, uint32_t task, const char *reason)
@@ -81,7 +65,7 @@ void task_skip(struct run *run, uint32_t task, const char *reason)
     struct task_run *tr = &run->tasks[task];
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
-    engine_skip(&run->engine, task);
+    task_report(run, task, ENGINE_SKIPPED);
     record_skipped(run, task, mem_str(reason));
     task_ended(run, task);
 }
@@ -101,7 +85,7 @@ static void on_retry_timer(void *ctx)
     uint32_t task = (uint32_t)(tr - run->tasks);
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
-    engine_retry_due(&run->engine, task);
+    task_report(run, task, ENGINE_DUE);
     record_task(run, task);
     run_wake(run);
 }
@@ -110,7 +94,7 @@ void task_retry_later(struct run *run, uint32_t task, int64_t delay)
 {
     struct task_run *tr = &run->tasks[task];
     tr->run = run;
-    engine_wait(&run->engine, task);
+    task_report(run, task, ENGINE_WAITS_FOR_TIME);
     record_task(run, task);
     tr->retry_timer = loop_timer(run->loop, delay, on_retry_timer, tr);
 }

@@ -233,7 +233,8 @@ static bool is_known_to_run(const struct run *run, const char *commit)
 {
     const char *target = run->publisher.target;
     return strcmp(commit, run->published) == 0 ||
-           (publication_is_busy(&run->engine.publication) && target && strcmp(commit, target) == 0);
+           (publication_is_busy(&run->publisher.publication) && target &&
+            strcmp(commit, target) == 0);
 }
 
 void repo_watch_followed(struct run *run, const char *from, const char *to)
@@ -257,6 +258,7 @@ static void check_ref(struct repo_watch_look *l, const struct git_change *c)
     } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->repo_watch->ours, c->name, strlen(c->name)) &&
+               !other_runs_have_ref(&l->others, run, c->name) &&
                (run->repo_watch->state.tables || strcmp(c->name, "refs/stash") != 0)) {
         report_ref(l, c); /* otherwise the reflog of the stash says more */
     }
@@ -379,4 +381,5 @@ void repo_watch_look_done(struct repo_watch_look *l)
         repo_watch_tell(l->run, suspects, &remotes);
     if (l->more)
         repo_watch_tell(l->run, suspects, &rest);
+    other_runs_done(&l->others);
 }

@@ -139,11 +139,15 @@ static void report_file(struct run *run, const struct untracked_change *c)
     repo_watch_tell(run, &run->repo_watch->file_suspects, &f);
 }
 
+static const char *name_of(const struct untracked_change *c)
+{
+    return c->was.path ? c->was.path : c->is.path;
+}
+
 /* A file that changes repeatedly is reported once. */
 static bool mark_reported(struct repo_watch *s, const struct untracked_change *c)
 {
-    const char *name = c->was.path ? c->was.path : c->is.path;
-    char *key = arena_printf(&s->arena, "untracked %s", name);
+    char *key = arena_printf(&s->arena, "untracked %s", name_of(c));
     return !map_put(&s->told, key, strlen(key), key);
 }
 
@@ -151,6 +155,7 @@ static void check_untracked(struct run *run)
 {
     struct repo_watch *s = run->repo_watch;
     autountracked struct untracked_changes changes = {0};
+    autoothers struct other_runs others = {0};
     struct finding rest = {.what = "untracked"};
     struct err err = {0};
     size_t told = 0; /* during this look */
@@ -159,7 +164,8 @@ static void check_untracked(struct run *run)
         s->has_untracked = false;
     }
     for (size_t i = 0; i < changes.list.n; i++) {
-        if (!mark_reported(s, &changes.list.v[i]))
+        if (other_runs_have_file(&others, run, name_of(&changes.list.v[i])) ||
+            !mark_reported(s, &changes.list.v[i]))
             continue;
         if (told++ < SHARED_MAX && s->files_told++ < UNTRACKED_TOLD_MAX)
             report_file(run, &changes.list.v[i]);

@@ -9,6 +9,7 @@
 #include "git/checkout/staged.h"
 #include "git/checkout/untracked.h"
 #include "git/checkout/user_files.h"
+#include "run/watch/other_runs.h"
 #include "run/watch/watch.h"
 #include "sys/throttle.h"
 
@@ -60,6 +61,7 @@ struct repo_watch_look {
     struct attempt *attempt; /* the attempt whose process has ended, or NULL */
     size_t told, more, remotes;
     bool wrote; /* we wrote to the configuration: further changes there are ours */
+    struct other_runs others;
 };
 
 void repo_watch_look_at(struct repo_watch_look *look, const struct git_change *change);
@@ -67,7 +69,7 @@ void shared_look_at_conflicts(struct repo_watch_look *look);
 void repo_watch_tell_odd(struct repo_watch_look *look,
                          const char *name); /* a removed file that was not a regular file */
 void repo_watch_look_done(
-    struct repo_watch_look *look); /* records the changes that were only counted */
+    struct repo_watch_look *look); /* records the changes that were only counted; frees */
 
 /* True for files of a workspace of any run: "worktrees/RUN-TASK/HEAD". */
 bool repo_watch_is_workspace(const char *name);

@@ -5,7 +5,7 @@
 #include "git/format/gitlinks.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
-#include "plan/engine/task_limits.h"
+#include "plan/engine/limits/task_limits.h"
 #include "project/secrets.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"

@@ -25,6 +25,15 @@ start_cast() { # [ARG...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
+# A cast-db-log.py beside the program, which notes what it is told.
+make_logger() {
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/cast-db-log.py" <<END
+import sys
+open('$BATS_TEST_TMPDIR/told', 'a').write(' '.join(sys.argv[1:4]) + '\n')
+END
+}
+
 # A plan of batches with these ids, in plan.md, which git does not look at.
 plan() { # ID...
     local id list=
@@ -170,6 +179,35 @@ cast parallel — dry run
     assert_line '  Stream B (worktree-b): batches 2'
 }
 
+@test "cast-parallel: a block at the start of a line is the plan, whatever surrounds it" {
+    local block=$'```json dispatch\n{"plan_id": "p", "batches": [{"id": 1}, {"id": 2}]}\n```'
+    local indented=$'- an example:\n\n  ```json dispatch\n  {"batches": []}\n  ```\n'
+    for text in $'````markdown\n# Words\n'"$block"$'\n````' "$indented$block" $'---\ntasks: []\n---\n'"$block" \
+        $'````markdown\n'"$block"$'\n````\n'"$indented"; do
+        echo "$text" >plan.md
+        cast --dry-run plan.md
+        assert_status 0
+        assert_line '  Stream B (worktree-b): batches 2'
+    done
+    # There are two: by the rules of Markdown, the first one is only an example.
+    printf '%s\n' '````' "${block/'"id": 2'/'"id": 3'}" '````' "$block" >plan.md
+    cast --dry-run plan.md
+    assert_status 0
+    assert_line '  Stream B (worktree-b): batches 2'
+    printf '%s\n' '````' "$block" >plan.md
+    sed -i 's/}$/,/' plan.md
+    cast --dry-run plan.md
+    assert_error 1 'Failed to parse dispatch JSON.'
+    begin
+    printf '%s\n' '# Words' "$indented$block" >plan.md
+    agents 'echo a >one' 'echo b >two'
+    cast plan.md
+    assert_status 0
+    assert_in main one a
+    assert_in main two b
+    grep -qF "the file $PWD/plan.md" "$BATS_TEST_TMPDIR/prompts" || fail "$(<"$BATS_TEST_TMPDIR/prompts")"
+}
+
 @test "cast-parallel: a leading ~ is the home folder" {
     plan 1 2
     mkdir -p "$HOME/plans"
@@ -245,14 +283,36 @@ cast parallel — dry run
     assert_clean
 }
 
+@test "cast-parallel: what the checkout cannot follow is not said to be merged, and is said before" {
+    begin
+    agents "$(until_exists b-in); echo a >file" 'echo b >two'
+    echo mine >>file
+    start_cast plan.md
+    wait_for grep -q 'Merged Stream B' "$events"
+    touch "$BATS_TEST_TMPDIR/b-in"
+    end_plan
+    assert_status 1
+    assert_line '[cast-parallel] Merged Stream B into main.'
+    [[ $(grep 'Merged Stream A' <<<"$output") == '[cast-parallel] Merged Stream A into refs/anabranch/runs/'*', not yet into main.' ]] ||
+        fail 'Stream A'
+    [[ $(git show main:file) != a ]] || fail 'it is in main'
+    [[ ${stderr%%$'\n'*} == '[cast-parallel] WARN: main is checked out here with uncommitted changes: file. '* ]] || fail 'no warning'
+    [[ $stderr == *"$(error 'The checkout of main could not follow. ')"* ]] || fail 'no advice'
+}
+
+@test "cast-parallel: what an agent changes outside its worktree is told, and what is saved" {
+    begin
+    agents 'git config alias.x y; echo a >one' 'echo half >two; exit 2'
+    cast plan.md
+    assert_status 1
+    [[ $stderr == *'[cast-parallel] WARN: '*'outside its workspace: '*config* ]] || fail 'no change'
+    [[ $stderr == *'[cast-parallel] WARN: Stream B: work saved as refs/anabranch/salvage/'*/b/1* ]] || fail 'no salvage'
+}
+
 @test "cast-parallel: cast-db-log.py beside it is told what happens" {
     begin
     agents 'echo a >one' 'echo b >two'
-    mkdir -p "$BATS_TEST_TMPDIR/bin"
-    cat >"$BATS_TEST_TMPDIR/bin/cast-db-log.py" <<END
-import sys
-open('$BATS_TEST_TMPDIR/told', 'a').write(' '.join(sys.argv[1:4]) + '\n')
-END
+    make_logger
     cast plan.md
     assert_status 0
     run cat "$BATS_TEST_TMPDIR/told"
@@ -332,11 +392,13 @@ END
     assert_status 0
     assert_in main oneone A
     [[ $(git ls-tree --name-only main | grep -c '^one-') -eq 1 ]] || fail
+    [[ $stderr != *'outside its workspace'* ]] || fail
     [[ ! -e $HOME/.claude/worktrees ]] || fail 'something shared was made'
 }
 
 conflict() {
     begin
+    make_logger
     agents "$(until_exists b-in); echo a >file" 'echo b >file'
     start_cast plan.md
     wait_for grep -q 'Merged Stream B' "$events"
@@ -344,6 +406,7 @@ conflict() {
     end_plan
     assert_status 1
     [[ $stderr == *"$(error "Merge conflict: cast-parallel-a-$engine into main")"* ]] || fail
+    grep -q -e '^--event parallel_merge_conflict --message' "$BATS_TEST_TMPDIR/told" || fail "$(<"$BATS_TEST_TMPDIR/told")"
     [[ $stderr == *"$(error 'Conflicting files: file')"* ]] || fail
     [[ $stderr == *"$(error 'Merge failed. Worktrees preserved for manual resolution:')"* ]] || fail
 }
@@ -555,6 +618,7 @@ killed_cast() {
     end_plan
     assert_status 1
     assert_in main one a
+    [[ $stderr != *'work is saved'* ]] || fail 'there was none'
 }
 
 @test "CP-13 as cast-parallel: leftovers of a kill -9 are resumed" {

@@ -170,6 +170,12 @@ END
     assert_status 0
     assert_output ''
     [[ -e r.json && -e $BATS_TEST_TMPDIR/logs/a-stdout.log ]] || fail "options were not taken"
+    run_apart env POSIXLY_CORRECT=1 parallel-orchestra run plan.md --dry-run -- 3>&-
+    assert_status 0
+    run_apart env POSIXLY_CORRECT=1 parallel-orchestra run --dry-run -- plan.md
+    assert_status 0
+    run_apart parallel-orchestra run plan.md --help --no-such-option
+    assert_status 0
 }
 
 @test "test_cli: all tasks succeed, exit 0" {
@@ -365,12 +371,14 @@ END
     task a 'true' 'read_only: true' 'max_retries: "3"' 'concurrency_group: db'
     task b 'true' 'read_only: true' 'max_retries: true'
     task c 'true' 'read_only: true' 'max_retries: 1.9'
+    task e 'true' 'read_only: true' 'max_retries: -0.5'
     task d 'true' 'read_only: true'
     orchestra --dry-run --max-workers 1
     assert_status 0
     assert_contains 'retries=3'
     assert_contains 'retries=1'
     assert_line '  [stage 1]  d  agent=dev  timeout=900s  read_only' # 0 of them
+    assert_line '  [stage 1]  e  agent=dev  timeout=900s  read_only'
     [[ $stderr != *warning* ]] || fail
 }
 
@@ -876,6 +884,24 @@ END
     [[ ! -e sub/.po-run-state-my.plan.json ]] || fail "the state is left"
 }
 
+@test "test_run_state: a manifest behind a symlink is where the file is, for cwd and the state too" {
+    make_place
+    mkdir plans
+    manifest
+    task r 'pwd; exit 1' 'read_only: true' 'max_retries: 0'
+    echo --- >>plan.md
+    mv plan.md plans/real.md
+    ln -s plans/real.md link.md
+    run_apart parallel-orchestra run link.md --log-dir logs 3>&-
+    assert_status 1
+    [[ $(<logs/r-stdout.log) == "$PWD/plans" ]] || fail "$(<logs/r-stdout.log)"
+    [[ -e plans/.po-run-state-real.json ]] || fail "$(ls -A . plans)"
+    ln -s none dangling.md
+    run_apart parallel-orchestra run dangling.md 3>&-
+    assert_status 2
+    assert_error "ManifestError: "
+}
+
 @test "test_run_state: without a file --resume warns and runs all" {
     make_place
     manifest
@@ -977,7 +1003,7 @@ END
     assert_in main d d
 }
 
-@test "test_resume_deps: all done is all well; --quiet hides the resumed as well" {
+@test "test_resume_deps: all done is all well; --quiet hides none of the resumed" {
     make_place
     manifest
     task a 'exit 1'
@@ -990,7 +1016,8 @@ END
     [[ ! -e $(state_file) ]] || fail "the state is left"
     write_state a b
     orchestra --resume --quiet
-    assert_output ''
+    assert_output '[skip] a (dev) resumed
+[skip] b (dev) resumed'
 }
 
 @test "test_resume_deps: one that is listed without its dependency is done again, behind it" {
@@ -1022,6 +1049,54 @@ END
     assert_task a '\[skip] a (dev) resumed'
     assert_task b '\[ok] b *'
     assert_in main file b
+}
+
+@test "PO-4: a merge that fails or is ended is no success, and its work is kept" {
+    make_place
+    echo 'file merge=broken' >.gitattributes
+    git add .gitattributes
+    git commit -q -m attributes
+    git branch start
+    local driver branch
+    for driver in 'exit 130' 'kill -KILL $$'; do
+        git reset -q --hard start
+        git config merge.broken.driver "$driver"
+        manifest
+        task a 'sed -i 1s/.*/a/ file' 'max_retries: 0'
+        task b "until [ \"\$(git show main:file | head -n 1)\" = a ]; do sleep 0.02; done; sed -i 9s/.*/b/ file" 'max_retries: 0'
+        orchestra
+        assert_status 3
+        assert_task b '\[fail] b * category=conflict *'
+        [[ $stderr =~ task\ \'b\'\ \(branch\ (parallel-orchestra/b-[0-9a-f]{8})\) ]] || fail 'no branch'
+        branch=${BASH_REMATCH[1]}
+        [[ $(git show "$branch:file" | tail -n 1) == b ]] || fail 'the work is lost'
+        run jq -c .completed_tasks "$(state_file)"
+        assert_output '["a"]'
+    done
+}
+
+@test "PO-19: the state is whole at any moment, and has every task in the end" {
+    make_place
+    manifest
+    local i
+    for i in {1..24}; do task "t$i" "echo $i >f$i"; done
+    task bad 'exit 1' 'max_retries: 0'
+    echo --- >>plan.md
+    parallel-orchestra run plan.md --max-workers 8 >/dev/null 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$(state_file)"
+    local before=0 now reads=0
+    while kill -0 "$(<"$BATS_TEST_TMPDIR/engine.pid")" 2>/dev/null; do
+        now=$(jq '.completed_tasks | length' "$(state_file)")
+        ((now >= before)) || fail "$before tasks became $now"
+        before=$now
+        reads=$((reads + 1))
+    done
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || status=$?
+    ((reads > 1)) || fail "read only $reads times"
+    [[ $(jq '.completed_tasks | length' "$(state_file)") -eq 24 ]] || fail "$(<"$(state_file)")"
+    [[ $(<"$BATS_TEST_TMPDIR/stderr") != *'cannot save'* ]] || fail "$(<"$BATS_TEST_TMPDIR/stderr")"
+    [[ $(compgen -G '.po-run-state*') == "$(state_file)" ]] || fail "$(compgen -G '.po-run-state*')"
 }
 
 @test "PO-2: what landed off the branch, because the checkout could not follow, is not done" {
@@ -1061,6 +1136,13 @@ END
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --dry-run
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail 'there was nothing to go on with'
+    run "$ANABRANCH" resume
+    assert_status 0
+    assert_contains "is resumed with parallel-orchestra run --resume $PWD/plan.md"
+    refute_contains 'every run has finished'
+    run_apart "$ANABRANCH" resume "$(git for-each-ref --format='%(refname:lstrip=3)' refs/anabranch/runs)"
+    assert_status 2
+    assert_error "was started as parallel-orchestra: resume it with parallel-orchestra run --resume $PWD/plan.md"
     orchestra --resume --report report.json
     assert_status 0
     assert_task a '\[skip] a (dev) resumed'
@@ -1074,6 +1156,22 @@ END
     assert_unchanged_checkout
     run "$ANABRANCH" history --json
     [[ $(wc -l <<<"$output") -eq 1 ]] || fail 'more than one run'
+}
+
+@test "PO-32: the duration of a resumed task leaves out the time in between" {
+    make_place
+    manifest
+    task a "touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; echo a >a"
+    local began=$EPOCHREALTIME ms
+    kill_when test -e "$BATS_TEST_TMPDIR/a"
+    sleep 3 # this is the time in between
+    touch "$BATS_TEST_TMPDIR/go"
+    orchestra --resume --report report.json
+    assert_status 0
+    ms=$(((${EPOCHREALTIME/./} - ${began/./}) / 1000))
+    [[ $(line_of a) =~ duration=([0-9]+)\.([0-9]{2}) ]] || fail 'no duration'
+    ((10#${BASH_REMATCH[1]}${BASH_REMATCH[2]}0 <= ms - 3000)) || fail "of $ms ms"
+    [[ $(jq "(.tasks[0].duration_sec * 1000) <= ($ms - 2900)" report.json) == true ]] || fail "$(<report.json)"
 }
 
 # bats test_tags=slow
@@ -1113,6 +1211,7 @@ END
     orchestra
     assert_status 0
     assert_error "of 'plan.md' was killed and left behind:"
+    [[ $stderr != *resume* ]] || fail 'only the new run can be resumed'
     assert_error "  worktree $left"
     assert_error '  branch parallel-orchestra/a-'
     local command
@@ -1124,6 +1223,38 @@ END
     [[ $(git show "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage):a") == half ]] || fail 'not saved'
     orchestra
     [[ $stderr != *killed* ]] || fail 'told again'
+}
+
+@test "PO-13: runs at the same time do not take each other's branches for changes of agents" {
+    make_place
+    echo '*.md' >>.git/info/exclude
+    local n
+    for n in 1 2 3; do
+        manifest
+        task "t$n" "touch '$BATS_TEST_TMPDIR/started$n'; until [ -e '$BATS_TEST_TMPDIR/go$n' ]; do sleep 0.02; done; echo $n >f$n"
+        echo --- >>plan.md
+        mv plan.md "plan$n.md"
+    done
+    start_run() { # NUMBER
+        parallel-orchestra run "./plan$1.md" --no-log >/dev/null 2>"$BATS_TEST_TMPDIR/errors$1" 3>&- &
+        echo $! >"$BATS_TEST_TMPDIR/engine$1.pid"
+        wait_for test -e "$BATS_TEST_TMPDIR/started$1"
+    }
+    end_run() { # NUMBER
+        touch "$BATS_TEST_TMPDIR/go$1"
+        wait "$(<"$BATS_TEST_TMPDIR/engine$1.pid")" || fail "run $1 failed: $(<"$BATS_TEST_TMPDIR/errors$1")"
+    }
+    start_run 1
+    start_run 2
+    start_run 3
+    end_run 1 # its branch goes, that of the third has come
+    end_run 2
+    [[ $(<"$BATS_TEST_TMPDIR/errors2") != *'outside its workspace'* ]] || fail "$(<"$BATS_TEST_TMPDIR/errors2")"
+    # Others' branches are still noticed, whatever their names.
+    git branch parallel-orchestra/t1-00000000
+    end_run 3
+    [[ $(<"$BATS_TEST_TMPDIR/errors3") == *'refs/heads/parallel-orchestra/t1-00000000 was made'* ]] || fail "$(<"$BATS_TEST_TMPDIR/errors3")"
+    assert_in main f3 3
 }
 
 # test_review_fixes
@@ -1224,6 +1355,10 @@ END
     orchestra
     assert_status 0
     assert_task a '\[ok] a (dev) duration=* returncode=0 status=PASSED cycles=3 report=rep.md reason=all fine'
+    manifest
+    task a 'echo "{\"cycles\":\"3\",\"report\":\"a/b/rep.md\",\"reason\":\"all fine\"}"'
+    orchestra
+    [[ $(line_of a) == *'returncode=0 reason=all fine' ]] || fail 'that tool shows the others only with a status'
 }
 
 @test "a result that says FAILED is a failure, though the exit code is 0" {

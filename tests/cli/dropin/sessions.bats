@@ -101,6 +101,12 @@ usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
         assert_contains "usage: parallel-sessions $command [-h]"
     done
     assert_contains 'parallel-sessions(1)'
+    POSIXLY_CORRECT=1 sessions fanout plan.toml -h
+    assert_status 0
+    assert_contains 'usage: parallel-sessions fanout [-h]'
+    make_repo
+    sessions fanout -- -h
+    assert_fails "plan file not found: $PWD/-h"
 }
 
 # Rules of the plan
@@ -505,4 +511,13 @@ https://github.com/acme/widget/pull/2"
     assert_status 1
     [[ $stderr == 'error: thread-2: '*d3/x* ]] || fail "no word of it"
     [[ $(grep '^# ' <<<"$output") == '# thread-1' ]] || fail "not the others"
+    echo 'enforce = "warn"' >warn.toml
+    begin_again 4 5 6
+    cat plan.toml >>warn.toml
+    sessions fanout warn.toml
+    work 4 d5/x
+    sessions converge --no-push
+    assert_status 1
+    grep -q '^warning: thread-4: .*d5/x' <<<"$stderr" || fail "no warning"
+    [[ $(grep '^# ' <<<"$output" | tail -n 1) == '# thread-4' ]] || fail "not converged"
 }

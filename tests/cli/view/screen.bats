@@ -116,7 +116,7 @@ has_frames() {
     [[ $(tr -d '\n' <<<"$output") == *$(printf 'y%.0s' {1..100})* ]] || fail "the reason was cut"
 }
 
-@test "more tasks than rows: the rest is counted" {
+@test "more tasks than rows: the rest is counted (PO-49)" {
     make_repo
     begin_plan
     for i in 1 2 3 4 5 6 7 8; do

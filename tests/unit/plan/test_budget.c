@@ -1,5 +1,5 @@
 /* The use of the budgets of tasks and of the run, and the steps that follow from it. */
-#include "plan/engine/budget.h"
+#include "plan/engine/limits/budget.h"
 
 #include "base/mem.h"
 

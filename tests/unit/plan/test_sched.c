@@ -209,6 +209,32 @@ static void a_full_group_holds_no_worker(void **state)
     drop(&f);
 }
 
+/* A task that may try its full group's place, and then does not start, leaves it to the next one.
+ */
+static void a_place_in_a_group_is_passed_on(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct sched_list skipped = {0};
+    uint32_t t;
+    built_init(&f.b);
+    add_group(&f, "api", 1);
+    for (int i = 0; i < 5; i++)
+        built_put(&f.b, built_task(&f.b), "group", built_text(&f.b, "api"));
+    build(&f, 5, NULL);
+    assert_next(&f, 0);
+    assert_false(sched_next(&f.s, &t)); /* the others wait for the group */
+    sched_finish(&f.s, 0);
+    sched_fail(&f.s, 1, &skipped); /* a person skips the first of them */
+    assert_next(&f, 2);
+    assert_false(sched_next(&f.s, &t));
+    sched_set_aside(&f.s, 2);
+    sched_hold(&f.s, 3);
+    assert_next(&f, 4);
+    vec_done(&skipped.tasks);
+    drop(&f);
+}
+
 /* One that is held is passed over, whether its dependencies are done or not, until it is ready. */
 static void a_held_task_waits(void **state)
 {
@@ -235,7 +261,8 @@ static void a_held_task_waits(void **state)
     drop(&f);
 }
 
-/* A task that waits for a lane holds neither a worker nor a place in its group; one task tries first. */
+/* A task that waits for a lane holds neither a worker nor a place in its group; one task tries
+ * first. */
 static void a_closed_lane_waits(void **state)
 {
     (void)state;
@@ -514,6 +541,7 @@ int main(void)
         cmocka_unit_test(what_failed_is_taken_back_with_what_was_skipped_for_it),
         cmocka_unit_test(unwanted_tasks_count_as_done),
         cmocka_unit_test(a_full_group_holds_no_worker),
+        cmocka_unit_test(a_place_in_a_group_is_passed_on),
         cmocka_unit_test(a_held_task_waits),
         cmocka_unit_test(a_closed_lane_waits),
         cmocka_unit_test(a_spare_lane_is_taken),

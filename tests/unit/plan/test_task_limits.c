@@ -1,5 +1,5 @@
 /* The limit that applies to a task: its own, the plan's, or the default. */
-#include "plan/engine/task_limits.h"
+#include "plan/engine/limits/task_limits.h"
 
 #include "base/mem.h"
 

@@ -12,7 +12,7 @@ void facts_set(struct facts *f, enum fact fact, bool yes)
     f->yes = yes ? f->yes | UINT64_C(1) << fact : f->yes & ~(UINT64_C(1) << fact);
 }
 
-static bool is_excluded(const struct decision_row *r, unsigned state, const struct facts *f)
+static bool is_excluded(const struct decision_row *r, uint64_t state, const struct facts *f)
 {
     return (r->states && !(r->states & state)) || (r->yes & f->known & ~f->yes) || (r->no & f->yes);
 }

@@ -76,7 +76,7 @@ void facts_set(struct facts *f, enum fact fact, bool yes);
 #define STATES_BEFORE_END (STATE_BIT(LANDED) - 1)
 
 struct decision_row {
-    unsigned states;  /* 0: any */
+    uint64_t states;  /* 0: any */
     uint64_t yes, no; /* facts that are true, and facts that are false */
     int verdict;      /* an enum of the decision */
     const char *text; /* for people */

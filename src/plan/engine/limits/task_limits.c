@@ -1,4 +1,4 @@
-#include "plan/engine/task_limits.h"
+#include "plan/engine/limits/task_limits.h"
 
 enum { FILES_MAX = 100000 };
 

@@ -1,4 +1,4 @@
-#include "plan/engine/budget.h"
+#include "plan/engine/limits/budget.h"
 
 #include "base/mem.h"
 #include "base/text/text.h"

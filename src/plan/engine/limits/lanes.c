@@ -1,4 +1,4 @@
-#include "plan/engine/lanes.h"
+#include "plan/engine/limits/lanes.h"
 
 #include "base/mem.h"
 #include "plan/engine/attempt/retry.h"
@@ -69,11 +69,12 @@ bool lanes_recall(struct lanes *l, uint32_t task, int64_t until, int64_t now)
     return true;
 }
 
-/* A task that only lands again has started without a lane. */
+/* A task that only lands again starts without a lane: it shows nothing about the limit. */
 void lanes_enter(struct lanes *l, uint32_t task)
 {
-    if (l->sched->via[task] >= 0)
-        l->used[task] = l->sched->via[task];
+    if (l->sched->via[task] < 0)
+        return;
+    l->used[task] = l->sched->via[task];
     struct lane *lane = current_lane(l, task);
     if (lane->state == LANE_TRIED && lane->probe < 0)
         lane->probe = task;

@@ -1,0 +1,102 @@
+/*
+ * A small world for the engine of a run: a random plan, a model of the shell that carries out the
+ * engine's actions with random outcomes, and a journal of all events. No files, processes or time:
+ * a seed decides everything.
+ */
+#ifndef TESTS_SIMULATE_WORLD_H
+#define TESTS_SIMULATE_WORLD_H
+
+#include "plan/engine/engine.h"
+
+#include <setjmp.h>
+
+enum { TASKS_MAX = 12, LANES_MAX = 3, GROUPS_MAX = 2 };
+
+/* The stage of a task, as the shell knows it. */
+enum stage {
+    STAGE_IDLE, /* without an attempt */
+    STAGE_TIMER,
+    STAGE_PREPARING,
+    STAGE_WORKING,
+    STAGE_COMMITTING,
+    STAGE_QUEUED,
+    STAGE_VERIFYING,
+    STAGE_IN_TIP,
+    STAGE_ENDED,
+};
+
+struct job {
+    enum stage stage;
+    enum task_start start;
+    bool workspace, prepared; /* of the open attempt */
+    bool unsaved;             /* the workspace has work that is saved nowhere else */
+    bool committed;           /* the task has a commit */
+    bool verifies;            /* the plan verifies it */
+    bool stopped;             /* a person stopped the attempt */
+    bool session;             /* its agent's session is known */
+    bool landed_before, lands_over;
+    bool holds_worker;
+    uint64_t verified_tip; /* its commit was merged with this tip and verified; 0: none */
+    uint64_t merging_tip;  /* it is being verified on this tip */
+    int64_t due;           /* of its timer */
+    int64_t tokens;        /* used by the open attempt */
+    int attempts, landings;
+};
+
+struct world {
+    uint64_t random;
+    jmp_buf broken; /* a promise is broken: see `what` */
+    char what[200];
+    struct plan plan;
+    struct task tasks[TASKS_MAX];
+    struct group groups[GROUPS_MAX];
+    uint32_t deps[TASKS_MAX][TASKS_MAX];
+    char ids[TASKS_MAX][8];
+    struct problems problems;
+    struct graph graph;
+    struct claims claims;
+    int32_t lane[TASKS_MAX], fallback[TASKS_MAX];
+    size_t lanes, workers;
+    struct engine *engine;
+    struct job jobs[TASKS_MAX];
+    int64_t now, lane_due[LANES_MAX], publish_due;
+    bool publishing, publishing_last, moves_base;
+    size_t deletions;
+    bool over, pool, wakes;
+    uint64_t tip, tips; /* the present tip, and the number of tips ever */
+    struct actions actions;
+    VEC(struct engine_event) journal;
+    uint64_t answers; /* a hash of all actions */
+    uint64_t events;  /* since the program began */
+};
+
+/* Random numbers: from 0 to n - 1; true in `percent` of the cases. */
+unsigned pick(struct world *w, unsigned n);
+bool chance(struct world *w, unsigned percent);
+
+/* A promise is broken. */
+void broken(struct world *w, const char *fmt, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+void world_init(struct world *w, uint64_t seed);
+void world_done(struct world *w);
+
+/* Builds the engine of the plan anew. */
+struct engine *world_make_engine(struct world *w);
+
+/* A new engine that knows nothing, with an empty journal. */
+void world_forget(struct world *w);
+
+/* Reports an event: w->actions has the answer. Checks what must always be true. */
+void tell(struct world *w, const struct engine_event *ev);
+
+/* shell.c: lives through one history, up to `most` events. */
+void shell_live(struct world *w, size_t most);
+
+/* promises.c */
+void promises_check(struct world *w);
+void promises_check_start(struct world *w, uint32_t task);
+void promises_check_landing(struct world *w, uint32_t task);
+void promises_check_end(struct world *w);
+void promises_check_replay(struct world *w);
+
+#endif
