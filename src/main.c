@@ -17,7 +17,7 @@ static const struct {
     {"parallel-sessions", dropin_sessions},
 };
 
-static const char *called_name(const char *path)
+static const char *get_called_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -27,7 +27,7 @@ static const char *called_name(const char *path)
  * under every name. */
 static int run_program(int argc, char **argv)
 {
-    const char *name = argc ? called_name(argv[0]) : "";
+    const char *name = argc ? get_called_name(argv[0]) : "";
     bool internal = argc > 1 && strncmp(argv[1], "__", 2) == 0;
     for (size_t i = 0; !internal && i < ARRAY_LEN(dropins); i++) {
         if (strcmp(name, dropins[i].name) == 0)
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "__guard") == 0)
         return output_end(run_guard(argv + 2));
     /* git calls us by this name for the configured programs: git/config/frozen_config.h. */
-    if (argc && strcmp(called_name(argv[0]), "anabranch-guard") == 0)
+    if (argc && strcmp(get_called_name(argv[0]), "anabranch-guard") == 0)
         return output_end(run_guard(argv + 1));
     return output_end(run_program(argc, argv));
 }

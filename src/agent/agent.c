@@ -28,7 +28,7 @@ static const struct engine_def *find_engine(enum agent_engine engine)
 }
 
 /* The engine that the plan gives to a task; another one may run it. */
-static enum agent_engine planned_engine(const struct task *t)
+static enum agent_engine get_planned_engine(const struct task *t)
 {
     return t->engine ? t->engine : ENGINE_CLAUDE;
 }
@@ -73,8 +73,8 @@ int agent_check(enum agent_engine engine, const struct task *task, const char *e
 static int check_other(enum agent_engine engine, const struct engine_def *def,
                        const struct task *task, struct err *err)
 {
-    const char *own = engine_words[planned_engine(task)];
-    if (engine == planned_engine(task) || engine == ENGINE_SIM)
+    const char *own = engine_words[get_planned_engine(task)];
+    if (engine == get_planned_engine(task) || engine == ENGINE_SIM)
         return 0;
     if (task->engine_args.n)
         return err_set(err, ERR_INPUT, "its 'engine_args' are for '%s', not for '%s'", own,
@@ -97,7 +97,7 @@ static void check_supported(const struct task *t, const char *key, bool supporte
                             struct problems *ps)
 {
     const struct node *own = node_get(t->node, key);
-    const char *engine = engine_words[planned_engine(t)];
+    const char *engine = engine_words[get_planned_engine(t)];
     if (supported)
         return;
     if (!own) {
@@ -121,12 +121,12 @@ static void check_fallback(const struct task *t, const struct engine_def *def, s
 
 void agent_check_options(const struct task *task, struct problems *ps)
 {
-    const struct engine_def *def = find_engine(planned_engine(task));
+    const struct engine_def *def = find_engine(get_planned_engine(task));
     const struct engine_def *other = find_engine(task->fallback.engine);
     if (!def)
         return;
     struct engine_args_rules rules = {
-        .engine = engine_words[planned_engine(task)],
+        .engine = engine_words[get_planned_engine(task)],
         .denied = def->denied,
         .shared_denied = def->shared_denied,
         .abbreviates = def->abbreviates,
@@ -143,7 +143,7 @@ void agent_check_options(const struct task *task, struct problems *ps)
 void agent_leave_out(enum agent_engine engine, struct task *task)
 {
     const struct engine_def *def = find_engine(engine);
-    if (engine != planned_engine(task) || !def || !def->denied)
+    if (engine != get_planned_engine(task) || !def || !def->denied)
         task->engine_args = (struct strings){0};
     if (!def || !def->takes_effort)
         task->effort = EFFORT_UNSET;

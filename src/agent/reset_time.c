@@ -128,7 +128,7 @@ static void set_zone(const char *zone)
     tzset();
 }
 
-static int64_t local_ms(struct tm tm, const struct when *w)
+static int64_t get_local_ms(struct tm tm, const struct when *w)
 {
     tm.tm_hour = w->hour;
     tm.tm_min = w->minute;
@@ -141,17 +141,17 @@ static int64_t local_ms(struct tm tm, const struct when *w)
  * because of them. */
 static int64_t next_time(const struct when *w, struct tm today, int64_t now)
 {
-    int64_t t = local_ms(today, w);
+    int64_t t = get_local_ms(today, w);
     today.tm_mday += t < now - MINUTE_MS ? 1 : 0;
-    return local_ms(today, w);
+    return get_local_ms(today, w);
 }
 
-static int64_t nearest_date(const struct when *w, const struct tm *today, int64_t now)
+static int64_t find_nearest_date(const struct when *w, const struct tm *today, int64_t now)
 {
     int64_t best = 0;
     for (int year = today->tm_year - 1; year <= today->tm_year + 1; year++) {
         int64_t t =
-            local_ms((struct tm){.tm_year = year, .tm_mon = w->month, .tm_mday = w->day}, w);
+            get_local_ms((struct tm){.tm_year = year, .tm_mon = w->month, .tm_mday = w->day}, w);
         if (!best || llabs(t - now) < llabs(best - now))
             best = t;
     }
@@ -159,7 +159,7 @@ static int64_t nearest_date(const struct when *w, const struct tm *today, int64_
 }
 
 /* Converts a moment in the present zone. */
-static int64_t local_moment(const struct when *w, int64_t now)
+static int64_t get_local_moment(const struct when *w, int64_t now)
 {
     time_t seconds = (time_t)(now / 1000);
     struct tm today = {0};
@@ -167,9 +167,9 @@ static int64_t local_moment(const struct when *w, int64_t now)
     if (!w->day)
         return next_time(w, today, now);
     if (!w->year)
-        return nearest_date(w, &today, now);
-    return local_ms((struct tm){.tm_year = w->year - 1900, .tm_mon = w->month, .tm_mday = w->day},
-                    w);
+        return find_nearest_date(w, &today, now);
+    return get_local_ms(
+        (struct tm){.tm_year = w->year - 1900, .tm_mon = w->month, .tm_mday = w->day}, w);
 }
 
 static int64_t convert_moment(const struct when *w, int64_t now)
@@ -185,10 +185,10 @@ static int64_t convert_moment(const struct when *w, int64_t now)
         return (int64_t)timegm(&tm) * 1000;
     }
     if (!is_known_zone(zone))
-        return local_moment(w, now);
+        return get_local_moment(w, now);
     autofree char *own = getenv("TZ") ? mem_str(getenv("TZ")) : NULL;
     set_zone(zone);
-    int64_t t = local_moment(w, now);
+    int64_t t = get_local_moment(w, now);
     set_zone(own);
     return t;
 }

@@ -73,9 +73,9 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
 /* Worktrees inside of workspaces come last: they usually go with their workspace. */
 static int clean_repository(struct cleaner *c, struct err *err)
 {
-    clean_shared(c);
+    clean_blockers(c);
     for (size_t i = 0; i < c->leftovers.tasks.n; i++)
-        clean_look(c, c->leftovers.tasks.v[i]);
+        clean_find_users(c, c->leftovers.tasks.v[i]);
     for (size_t i = 0; i < c->leftovers.tasks.n; i++) {
         if (!c->leftovers.tasks.v[i]->inner)
             clean_task(c, c->leftovers.tasks.v[i]);
@@ -96,7 +96,7 @@ static int clean_all(struct cleaner *c, struct err *err)
         stuck_remove_below(c->leftovers.workspace_roots.v[i]);
     if (clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
         return -1;
-    return clean_pristine(c, err) || clean_kept(c, err) || clean_logs(c, err) ? -1 : 0;
+    return clean_base_trees(c, err) || clean_shared_folders(c, err) || clean_logs(c, err) ? -1 : 0;
 }
 
 int clean(const struct clean_options *opts, struct err *err)

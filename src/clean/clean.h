@@ -1,9 +1,9 @@
 /*
  * Removes what runs have left in a repository: workspaces, branches, refs, logs, folders, locks.
  * Before we remove work, we save it (workspace/commit/salvage.h), unless the base branch has it. We
- * keep everything that belongs to a live run or can still be resumed, that a person may be working
- * in, or that anabranch did not make. We report each thing with the action and the reason. It is
- * safe to kill a clean at any time: the next one continues with what it finds.
+ * keep everything of live runs and of runs that can be resumed, all places in which a person may
+ * work, and all that anabranch did not make. We report each thing with the action and the reason.
+ * A clean may be killed at any time: the next one continues.
  */
 #ifndef CLEAN_CLEAN_H
 #define CLEAN_CLEAN_H

@@ -40,10 +40,10 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
 int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
                struct err *err);
 
-/* Does the user let us remove what an interrupted run has left? */
-bool clean_takes(const struct cleaner *c, const struct leftover_run *run);
+/* True if the user lets us remove the leftovers of an interrupted run. */
+bool clean_may_remove(const struct cleaner *c, const struct leftover_run *run);
 
-/* Would merging the commit into the base change nothing? */
+/* *ret_yes is true if a merge of the commit into the base would change nothing. */
 int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, const char *commit,
                     bool *ret_yes, struct err *err);
 
@@ -55,25 +55,25 @@ int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, s
 int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *ret_id,
                       struct err *err);
 
-/* clean_work.c: workspaces, and branches without a workspace. clean_look() finds the processes in
- * all workspaces before we mount the first overlay: a plain user is then in a user namespace, where
- * the kernel does not show him what processes outside of it do. */
-void clean_look(struct cleaner *c, struct leftover_task *t);
+/* clean_work.c: workspaces, and branches without a workspace. clean_find_users() finds the
+ * processes in all workspaces before we mount the first overlay: a plain user is then in a user
+ * namespace, where the kernel hides the folders of processes outside of it. */
+void clean_find_users(struct cleaner *c, struct leftover_task *t);
 void clean_task(struct cleaner *c, struct leftover_task *t);
 void clean_inner(struct cleaner *c, struct leftover_task *t);
 
 /* clean_rest.c: everything else. */
 int clean_tips(struct cleaner *c, struct err *err);
 int clean_logs(struct cleaner *c, struct err *err);
-int clean_pristine(struct cleaner *c, struct err *err);
-int clean_kept(struct cleaner *c, struct err *err);
+int clean_base_trees(struct cleaner *c, struct err *err);
+int clean_shared_folders(struct cleaner *c, struct err *err);
 int clean_temporary(struct cleaner *c, struct err *err);
 int clean_locks(struct cleaner *c, struct err *err);
 
 /* Runs first and removes what blocks every git: locks that a killed git left in the common folder,
  * and git's gc lock if no run is alive. It also completes a checkout that was interrupted
  * halfway. */
-void clean_shared(struct cleaner *c);
+void clean_blockers(struct cleaner *c);
 void clean_delete(struct cleaner *c); /* deletes what was set aside */
 
 #endif

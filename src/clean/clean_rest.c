@@ -4,6 +4,7 @@
 #include "clean/clean_private.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "clean/unbegun_runs.h"
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
@@ -38,7 +39,7 @@ static int clean_tip(struct cleaner *c, const char *ref, const char *commit, str
     bool merged = false, moved;
     if (!run || clean_is_merged(c, run, commit, &merged, err))
         return -1;
-    bool resumable = run->state && strcmp(run->state, "running") == 0 && !clean_takes(c, run);
+    bool resumable = run->state && strcmp(run->state, "running") == 0 && !clean_may_remove(c, run);
     if (run->alive || resumable)
         clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
                    run->alive ? "its run is still running" : "its run can be resumed");
@@ -70,7 +71,7 @@ int clean_tips(struct cleaner *c, struct err *err)
 
 /* The time at which the first interrupted run that can be resumed began; 0: there is none. We read
  * it from its lock file, which is written only once. */
-static int64_t first_interrupted(const struct cleaner *c)
+static int64_t find_first_interrupted(const struct cleaner *c)
 {
     int64_t first = 0;
     for (size_t i = 0; i < c->leftovers.runs.n; i++) {
@@ -96,12 +97,12 @@ static int finish_checkout(struct cleaner *c, struct err *err)
                : 0;
 }
 
-void clean_shared(struct cleaner *c)
+void clean_blockers(struct cleaner *c)
 {
     const struct git_repo *repo = c->opts->repo;
     autostrv struct strv removed = {0};
     struct err err = {0};
-    int64_t since = first_interrupted(c);
+    int64_t since = find_first_interrupted(c);
     if (c->opts->dry_run)
         return;
     if (since)
@@ -136,7 +137,7 @@ int clean_locks(struct cleaner *c, struct err *err)
     return 0;
 }
 
-/* Renames a folder before it is deleted: nobody may take half of it for all of it. */
+/* Renames a folder before we delete it, so that nobody uses half of it. */
 static int set_aside(struct cleaner *c, const char *path, struct err *err)
 {
     autofree char *aside = mem_printf("%s/tmp/%s.gone", c->opts->state_dir, strrchr(path, '/') + 1);
@@ -195,7 +196,7 @@ static void release_base_trees(struct cleaner *c)
     base_tree_done(&c->base_tree);
 }
 
-int clean_pristine(struct cleaner *c, struct err *err)
+int clean_base_trees(struct cleaner *c, struct err *err)
 {
     autofree char *path = mem_printf("%s/pristine", c->opts->state_dir);
     DIR *dir = opendir(path);
@@ -257,7 +258,7 @@ static int clean_shared_folder(void *ctx, const char *dir, const char *name, str
 }
 
 /* Layers of workspaces that are gone may still hold shared folders: remove them first. */
-int clean_kept(struct cleaner *c, struct err *err)
+int clean_shared_folders(struct cleaner *c, struct err *err)
 {
     autofree char *path = mem_printf("%s/shared", c->opts->state_dir);
     struct shared_cleaner k = {.c = c};
@@ -274,7 +275,7 @@ int clean_kept(struct cleaner *c, struct err *err)
     return rc;
 }
 
-/* Is the last change of the log older than the limit? */
+/* True if the last change of the log is older than the limit. */
 static bool is_old(const char *path)
 {
     struct stat st;
@@ -326,7 +327,7 @@ static bool has_workspaces(const struct cleaner *c, const char *id)
     return found;
 }
 
-/* As long as something of the workspaces is left, a later clean needs their record. */
+/* A later clean needs the record of the workspaces as long as any of them is left. */
 static void keep_record(struct cleaner *c, const char *path, const char *id)
 {
     autofree char *from = mem_printf("%s/tmp/%s.gone/" RUN_FOLDERS, c->opts->state_dir, id);
@@ -347,7 +348,7 @@ static void drop_records(const struct cleaner *c)
     }
 }
 
-/* An earlier clean has left only the record: it goes when the workspaces have gone. */
+/* True if an earlier clean has left only the record, for workspaces that still exist. */
 static bool is_record_only(const char *path)
 {
     DIR *dir = opendir(path);
@@ -410,7 +411,7 @@ int clean_logs(struct cleaner *c, struct err *err)
     return rc;
 }
 
-/* May an entry of our temporary folder belong to a live run? */
+/* True if an entry of our temporary folder may belong to a live run. */
 static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct err *err)
 {
     *ret_yes = false;
@@ -428,7 +429,7 @@ static int clean_temporary_entry(struct cleaner *c, const char *dir, const char 
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     bool used;
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(path, c->scratch) == 0)
+    if (str_is_dots(name) || strcmp(path, c->scratch) == 0)
         return 0;
     if (is_in_use(c, name, &used, err))
         return -1;

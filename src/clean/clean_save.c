@@ -52,7 +52,7 @@ static int find_unused_attempt(const struct cleaner *c, const struct leftover_ta
     return INT_MAX;
 }
 
-static const char *salvage_reason(const struct leftover_task *t)
+static const char *get_salvage_reason(const struct leftover_task *t)
 {
     if (t->state && strcmp(t->state, "conflicted") == 0)
         return "it conflicted with landed work";
@@ -182,7 +182,7 @@ static int save_workspace(struct cleaner *c, const struct leftover_task *t,
     if (find_start(c, t, &usable, &start, err))
         return -1;
     autofree char *message =
-        salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));
+        salvage_message(t->run->id, t->task, attempt, start.s, get_salvage_reason(t));
     struct change_limits limits = change_limits_of();
     notes_read(&notes, c, t);
     struct salvage_job job = {.commit = {.ws = &usable,
@@ -256,7 +256,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
     if (git_call(&c->at, &start, &ignored, "merge-base", base.s, head.s, NULL))
         buf_addstr(&start, base.s);
     autofree char *message =
-        salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));
+        salvage_message(t->run->id, t->task, attempt, start.s, get_salvage_reason(t));
     const char *const parents[] = {head.s, NULL};
     return git_commit_tree(&c->at, tree.s, parents, message, &commit, err) ||
                    create_ref(c, t, attempt, commit.s, ret_id, err)

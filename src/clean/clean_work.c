@@ -34,17 +34,17 @@ static bool is_resumable(const struct leftover_run *run)
     return is_state(run->state, "running");
 }
 
-bool clean_takes(const struct cleaner *c, const struct leftover_run *run)
+bool clean_may_remove(const struct cleaner *c, const struct leftover_run *run)
 {
     return c->opts->all || (c->opts->run && strcmp(run->id, c->opts->run) == 0);
 }
 
-static const char *kind_of(const struct leftover_task *t)
+static const char *get_kind(const struct leftover_task *t)
 {
     return t->path ? "workspace" : "branch";
 }
 
-static const char *name_of(const struct leftover_task *t)
+static const char *get_name(const struct leftover_task *t)
 {
     return t->path ? t->path : t->branch + strlen("refs/heads/");
 }
@@ -53,7 +53,7 @@ enum owner { OWNER_ENGINE, OWNER_PERSON, OWNER_LOCKED };
 
 /* The engine locks its own workspaces. It unlocks one that it hands to a person. A lock with
  * another reason means that a person wants to keep the workspace. */
-static enum owner owner_of(const struct leftover_task *t, struct buf *reason)
+static enum owner get_owner(const struct leftover_task *t, struct buf *reason)
 {
     autofree char *path = mem_printf("%s/locked", t->admin);
     if (!t->has_admin)
@@ -70,7 +70,7 @@ static enum owner owner_of(const struct leftover_task *t, struct buf *reason)
     return is_state(t->state, "conflicted") && layers_there(t->path) ? OWNER_PERSON : OWNER_ENGINE;
 }
 
-static struct workspace workspace_of(const struct cleaner *c, const struct leftover_task *t)
+static struct workspace get_workspace(const struct cleaner *c, const struct leftover_task *t)
 {
     return (struct workspace){.path = mem_str(t->path),
                               .admin = mem_str(t->admin),
@@ -82,7 +82,7 @@ static int is_contained(struct cleaner *c, const struct leftover_task *t, bool *
                         struct err *err)
 {
     autobuf struct buf changes = BUF_INIT, head = BUF_INIT;
-    own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
+    own_cleanup(workspace_done) struct workspace ws = get_workspace(c, t);
     *ret_yes = false;
     if (!t->has_tree || !t->has_admin)
         return 0;
@@ -140,7 +140,8 @@ static bool keep_for_person(struct cleaner *c, const struct leftover_task *t)
     return !contained;
 }
 
-/* Once we are in a user namespace we may no longer see a process that clean_look() has found. */
+/* Once we are in a user namespace we may no longer see a process that clean_find_users() has found.
+ */
 static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf command = BUF_INIT;
@@ -159,9 +160,9 @@ static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
 static bool keep_for_run(struct cleaner *c, const struct leftover_task *t)
 {
     if (t->run->alive)
-        clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL, "its run is still running");
-    else if (is_resumable(t->run) && !clean_takes(c, t->run))
-        clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL,
+        clean_tell(c, CLEAN_KEPT, get_kind(t), get_name(t), NULL, "its run is still running");
+    else if (is_resumable(t->run) && !clean_may_remove(c, t->run))
+        clean_tell(c, CLEAN_KEPT, get_kind(t), get_name(t), NULL,
                    "run %s was interrupted and can be resumed; --all saves and removes it",
                    t->run->id);
     else
@@ -171,7 +172,7 @@ static bool keep_for_run(struct cleaner *c, const struct leftover_task *t)
 
 static bool belongs_to_run(const struct cleaner *c, const struct leftover_run *run)
 {
-    return run->alive || (is_resumable(run) && !clean_takes(c, run));
+    return run->alive || (is_resumable(run) && !clean_may_remove(c, run));
 }
 
 /* Ends the processes that the guards of a dead run have not ended yet: nothing may change any
@@ -186,7 +187,7 @@ static void end_processes(struct cleaner *c, struct leftover_run *run)
     run->processes_ended = true;
 }
 
-void clean_look(struct cleaner *c, struct leftover_task *t)
+void clean_find_users(struct cleaner *c, struct leftover_task *t)
 {
     if (!t->path || belongs_to_run(c, t->run))
         return;
@@ -219,7 +220,7 @@ static bool mount_layers(struct cleaner *c, const struct leftover_task *t)
 /* Somebody has put another folder in its place. */
 static bool keep_replaced(struct cleaner *c, const struct leftover_task *t)
 {
-    own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
+    own_cleanup(workspace_done) struct workspace ws = get_workspace(c, t);
     autobuf struct buf replaced_by = BUF_INIT;
     bool other = t->has_tree && workspace_is_replaced(&ws, &replaced_by);
     if (other)
@@ -230,7 +231,7 @@ static bool keep_replaced(struct cleaner *c, const struct leftover_task *t)
 static bool keep_workspace(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
-    enum owner owner = owner_of(t, &reason);
+    enum owner owner = get_owner(t, &reason);
     if (keep_for_run(c, t) || keep_stuck(c, t) || keep_replaced(c, t) || !mount_layers(c, t))
         return true;
     if (owner == OWNER_LOCKED)
@@ -263,7 +264,7 @@ static const char *find_checkout(const struct cleaner *c, const struct leftover_
 
 static int retire_workspace(struct cleaner *c, const struct leftover_task *t, struct err *err)
 {
-    struct workspace ws = workspace_of(c, t);
+    struct workspace ws = get_workspace(c, t);
     struct strv *to = workspace_is_large(&ws) ? &c->delete_later : &c->delete_now;
     int rc = workspace_retire(&ws, to, err);
     workspace_done(&ws);
@@ -276,10 +277,10 @@ static void report_removed(struct cleaner *c, const struct leftover_task *t, con
     const char *resume_note =
         is_resumable(t->run) ? "; if its run is resumed, the task restarts" : "";
     if (*salvage)
-        clean_tell(c, CLEAN_REMOVED, kind_of(t), name_of(t), salvage, "saved as %s%s", salvage,
+        clean_tell(c, CLEAN_REMOVED, get_kind(t), get_name(t), salvage, "saved as %s%s", salvage,
                    resume_note);
     else
-        clean_tell(c, CLEAN_REMOVED, kind_of(t), name_of(t), NULL, "%s%s",
+        clean_tell(c, CLEAN_REMOVED, get_kind(t), get_name(t), NULL, "%s%s",
                    c->opts->dry_run ? "saved first if it has something that the base branch lacks"
                                     : "the base branch has everything in it",
                    resume_note);
@@ -320,7 +321,7 @@ static int remove_branch(struct cleaner *c, struct leftover_task *t, struct err 
  * conflicts. */
 static bool keep_branch(struct cleaner *c, const struct leftover_task *t)
 {
-    const char *name = name_of(t), *elsewhere = find_checkout(c, t);
+    const char *name = get_name(t), *elsewhere = find_checkout(c, t);
     bool result = strcmp(t->task, STORE_RESULT) == 0, merged = false;
     autobuf struct buf head = BUF_INIT;
     struct err err = {0};
@@ -350,7 +351,7 @@ void clean_task(struct cleaner *c, struct leftover_task *t)
     if (t->path ? keep_workspace(c, t) : keep_branch(c, t))
         return;
     if (t->path ? remove_workspace(c, t, &err) : remove_branch(c, t, &err))
-        clean_tell(c, CLEAN_FAILED, kind_of(t), name_of(t), NULL, "%s", err.msg);
+        clean_tell(c, CLEAN_FAILED, get_kind(t), get_name(t), NULL, "%s", err.msg);
 }
 
 /* A worktree that an agent made inside a workspace that is gone now. */

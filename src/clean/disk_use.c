@@ -39,16 +39,10 @@ static int count_entry(void *ctx, const char *dir, const char *name, struct err 
     return 0;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static int count_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
-    return is_folder(path) ? count_entry(ctx, dir, name, err) : 0;
+    return file_is_folder(path) ? count_entry(ctx, dir, name, err) : 0;
 }
 
 static int count_shared_folder(void *ctx, const char *dir, const char *name, struct err *err)
@@ -75,7 +69,7 @@ static int count_bundle(void *ctx, const char *dir, const char *name, struct err
 static int count_bundles(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
-    return is_folder(path) ? dirs_each(path, count_bundle, ctx, err) : 0;
+    return file_is_folder(path) ? dirs_each(path, count_bundle, ctx, err) : 0;
 }
 
 /* Reports the vault itself as the place, not the folder of a run. */
@@ -84,7 +78,7 @@ static int count_vault(void *ctx, const char *dir, const char *name, struct err 
     struct measurement *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     size_t before = c->share->count;
-    if (!is_run_id(name) || name[RUN_ID_LEN] || !is_folder(path))
+    if (!is_run_id(name) || name[RUN_ID_LEN] || !file_is_folder(path))
         return 0;
     int rc = dirs_each(path, count_bundles, c, err);
     if (!before && c->share->count) {

@@ -113,23 +113,15 @@ static bool is_empty(const char *path)
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && (e = readdir(dir));)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-             strcmp(e->d_name, ".git") != 0;
+        n += !str_is_dots(e->d_name) && strcmp(e->d_name, ".git") != 0;
     if (dir)
         (void)closedir(dir);
     return dir && n == 0;
 }
 
-/* A symlink does not count, even if it leads to a folder. */
-static bool is_folder(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 static bool has_files(const char *path)
 {
-    return layers_there(path) || (is_folder(path) && !is_empty(path));
+    return layers_there(path) || (file_is_folder(path) && !is_empty(path));
 }
 
 /* An administrative folder of git. It is ours if its name and the path of its tree fit. */
@@ -179,7 +171,7 @@ static void add_other(struct leftovers *r, const char *path)
     autoclose int folder = -1;
     const char *name;
     struct file_id id;
-    if (!is_folder(path) || beneath_folder_of(path, &folder, &name, NULL))
+    if (!file_is_folder(path) || beneath_folder_of(path, &folder, &name, NULL))
         return;
     enum folder_owner owner = folder_record_owner(r->repo->common, path, folder, &id);
     bool gone = str_ends(name, FOLDER_GONE);

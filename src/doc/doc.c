@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static size_t doc_limit(const struct doc_options *opts)
+static size_t get_doc_limit(const struct doc_options *opts)
 {
     return opts && opts->max_bytes ? opts->max_bytes : DOC_MAX_BYTES;
 }
@@ -80,8 +80,8 @@ int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
               const struct doc_options *opts, struct problems *ps)
 {
     *doc = (struct doc){0};
-    if (len > doc_limit(opts))
-        return report_too_large(ps, len, doc_limit(opts));
+    if (len > get_doc_limit(opts))
+        return report_too_large(ps, len, get_doc_limit(opts));
     if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
         text += 3;
         len -= 3;
@@ -101,7 +101,7 @@ int doc_load(struct doc *doc, const char *path, const struct doc_options *opts, 
     *doc = (struct doc){0};
     autobuf struct buf text = BUF_INIT;
     struct err err;
-    if (file_read_input(path, doc_limit(opts), &text, &err) < 0)
+    if (file_read_input(path, get_doc_limit(opts), &text, &err) < 0)
         return report_unreadable(ps, &err);
     return doc_parse(doc, strcmp(path, "-") == 0 ? NULL : path, text.s, text.len, opts, ps);
 }

@@ -28,7 +28,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static size_t string_end(const struct scan *s, size_t at)
+static size_t find_string_end(const struct scan *s, size_t at)
 {
     for (at++; at < s->len && s->text[at] != '"'; at++) {
         if (s->text[at] == '\\' && at + 1 < s->len)
@@ -64,7 +64,7 @@ static struct token next_token(struct scan *s)
         s->at++;
     struct token t = {s->at, s->at};
     if (t.start < s->len && s->text[t.start] == '"') {
-        t.end = string_end(s, t.start);
+        t.end = find_string_end(s, t.start);
     } else if (t.start < s->len) {
         do
             t.end++;
@@ -74,7 +74,7 @@ static struct token next_token(struct scan *s)
     return t;
 }
 
-static char first_char(const struct scan *s, struct token t)
+static char get_first_char(const struct scan *s, struct token t)
 {
     return t.start < t.end ? s->text[t.start] : '\0';
 }
@@ -177,7 +177,7 @@ static int report_end(struct reader *r, const struct spot *spot)
 {
     if (spot->before.end == 0)
         return problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the JSON text is empty");
-    char c = first_char(&r->scan, spot->open);
+    char c = get_first_char(&r->scan, spot->open);
     return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->open.start),
                             "this '%c' is never closed", c ? c : '{');
 }
@@ -205,7 +205,7 @@ static int report_string(struct reader *r, const struct spot *spot, size_t offse
 /* Explains the usual mistakes; otherwise repeats jansson's message. */
 static int report_token(struct reader *r, const struct spot *spot, const char *message)
 {
-    char c = first_char(&r->scan, spot->token), before = first_char(&r->scan, spot->before);
+    char c = get_first_char(&r->scan, spot->token), before = get_first_char(&r->scan, spot->before);
     if (before == ',' && is_closing(c)) {
         problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->before.start),
                          "a comma before '%c'", c);
@@ -236,7 +236,7 @@ static int report_error(struct reader *r, const json_error_t *error)
         return report_duplicate(r, &spot);
     if (spot.token.start == spot.token.end)
         return report_end(r, &spot);
-    bool string = first_char(&r->scan, spot.token) == '"';
+    bool string = get_first_char(&r->scan, spot.token) == '"';
     if (string && (offset < spot.token.end || spot.token.end == r->scan.len ||
                    strncmp(error->text, "invalid Unicode", 15) == 0))
         return report_string(r, &spot, offset, error->text);
@@ -313,9 +313,9 @@ static void build_tree(struct reader *r, json_t *value)
         node = NULL;
         struct token t = next_token(&r->scan);
         struct frame *top = &stack[depth - 1];
-        if (is_closing(first_char(&r->scan, t)))
+        if (is_closing(get_first_char(&r->scan, t)))
             depth--;
-        else if (first_char(&r->scan, t) != ',')
+        else if (get_first_char(&r->scan, t) != ',')
             value = top->node->kind == NODE_MAP ? next_member(r, top, t, &node)
                                                 : next_item(r, top, t, &node);
     }

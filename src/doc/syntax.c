@@ -36,7 +36,7 @@ const char *doc_syntax_name(enum doc_syntax syntax)
     return names[syntax];
 }
 
-static enum doc_syntax syntax_of_name(const char *name)
+static enum doc_syntax guess_syntax_by_name(const char *name)
 {
     static const struct {
         const char *ending;
@@ -151,7 +151,7 @@ static bool is_toml(const char *text, const char *end)
 }
 
 /* Returns the first line that is neither blank nor a comment. */
-static struct line first_line(const char *text, const char *end)
+static struct line get_first_line(const char *text, const char *end)
 {
     struct line line;
     while (next_line(&text, end, &line)) {
@@ -162,10 +162,10 @@ static struct line first_line(const char *text, const char *end)
     return (struct line){"", 0};
 }
 
-static enum doc_syntax syntax_of_text(const char *text, size_t len)
+static enum doc_syntax guess_syntax_by_text(const char *text, size_t len)
 {
     const char *end = text + len;
-    struct line first = first_line(text, end);
+    struct line first = get_first_line(text, end);
     if (first.len && (*first.s == '{' || (*first.s == '[' && !is_toml_header(first))))
         return DOC_JSON;
     if (doc_has_front_matter(text, len) || has_dispatch_block(text, end))
@@ -175,6 +175,6 @@ static enum doc_syntax syntax_of_text(const char *text, size_t len)
 
 enum doc_syntax doc_syntax_guess(const char *name, const char *text, size_t len)
 {
-    enum doc_syntax syntax = syntax_of_name(name);
-    return syntax == DOC_AUTO ? syntax_of_text(text, len) : syntax;
+    enum doc_syntax syntax = guess_syntax_by_name(name);
+    return syntax == DOC_AUTO ? guess_syntax_by_text(text, len) : syntax;
 }

@@ -28,7 +28,7 @@ static bool starts_with(const struct scan *s, size_t at, const char *what)
 
 /* Returns the offset behind the string that begins here. One or two quotes may come before the
  * closing three. */
-static size_t string_end(struct scan *s)
+static size_t find_string_end(struct scan *s)
 {
     const char quote = s->text[s->at], triple[4] = {quote, quote, quote, '\0'};
     bool triple_quoted = starts_with(s, s->at, triple);
@@ -51,13 +51,13 @@ static size_t string_end(struct scan *s)
     return s->len;
 }
 
-static size_t line_end(const struct scan *s)
+static size_t find_line_end(const struct scan *s)
 {
     const char *lf = memchr(s->text + s->at, '\n', s->len - s->at);
     return lf ? (size_t)(lf - s->text) : s->len;
 }
 
-static size_t depth_here(const struct scan *s)
+static size_t get_depth(const struct scan *s)
 {
     return s->levels[s->top].depth + s->dots;
 }
@@ -72,7 +72,7 @@ static void begin_header(struct scan *s)
 
 static bool open_value(struct scan *s)
 {
-    size_t depth = depth_here(s) + 1;
+    size_t depth = get_depth(s) + 1;
     if (depth > DOC_MAX_DEPTH)
         return false;
     s->key = s->text[s->at] == '{';
@@ -123,7 +123,7 @@ static bool read_token(struct scan *s)
         begin_header(s);
     else
         read_char(s, c);
-    return depth_here(s) <= DOC_MAX_DEPTH;
+    return get_depth(s) <= DOC_MAX_DEPTH;
 }
 
 struct toml_scan_result toml_scan(const char *text, size_t len)
@@ -132,9 +132,9 @@ struct toml_scan_result toml_scan(const char *text, size_t len)
     s.levels[0].depth = 1;
     while (s.at < len) {
         if (text[s.at] == '#') {
-            s.at = line_end(&s);
+            s.at = find_line_end(&s);
         } else if (text[s.at] == '"' || text[s.at] == '\'') {
-            s.at = string_end(&s);
+            s.at = find_string_end(&s);
             s.fresh = false;
         } else if (!read_token(&s)) {
             return (struct toml_scan_result){.deep = s.at < len ? s.at : len - 1, .open = len};

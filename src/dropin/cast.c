@@ -147,7 +147,7 @@ static bool is_text(const char *line, size_t len, const char *text)
 
 static const char block_start[] = "```json dispatch", block_end[] = "```";
 
-/* Does a line open a block of the manifest? Ignores blanks around it, and CR. */
+/* True if a line opens a block of the manifest. Ignores blanks around it, and CR. */
 static bool opens_block(const char *line, size_t len)
 {
     for (int i = 0; i < 3 && len && *line == ' '; i++, line++)

@@ -33,7 +33,7 @@ struct session {
 
 static const char branch_prefix[] = "cast-parallel-";
 
-static int fail(const char *message)
+static int print_error(const char *message)
 {
     cast_say(CAST_ERROR, "%s", message);
     return EXIT_TASK;
@@ -130,7 +130,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
 static int print_problems(const struct problems *ps)
 {
     dropin_print_errors(ps, "");
-    return fail("Cannot run the plan.");
+    return print_error("Cannot run the plan.");
 }
 
 /* Cutting between consecutive batches is the purpose of that tool; warn about other cuts. */
@@ -184,26 +184,26 @@ static int open_streams(struct session *s, const char *root)
     return code;
 }
 
-static char stream_letter(const char *id)
+static char get_stream_letter(const char *id)
 {
     return (char)(*id - 'a' + 'A');
 }
 
-static struct task_status status_of(const struct session *s, const char *id)
+static struct task_status get_status(const struct session *s, const char *id)
 {
     return run_task(s->run, plan_find(&s->sf.plan.plan, id)->index);
 }
 
 static void print_failure(const struct session *s, const struct event *ev)
 {
-    struct task_status st = status_of(s, ev->task);
+    struct task_status st = get_status(s, ev->task);
     const char *output = node_new_string(ev->data, "output", "");
     if (st.exit_code)
-        cast_say(CAST_ERROR, "Stream %c exited with code %d", stream_letter(ev->task),
+        cast_say(CAST_ERROR, "Stream %c exited with code %d", get_stream_letter(ev->task),
                  st.exit_code);
-    cast_say(CAST_ERROR, "Stream %c failed: %s", stream_letter(ev->task), st.reason);
+    cast_say(CAST_ERROR, "Stream %c failed: %s", get_stream_letter(ev->task), st.reason);
     if (*output)
-        cast_say(CAST_ERROR, "Last lines of Stream %c log:", stream_letter(ev->task));
+        cast_say(CAST_ERROR, "Last lines of Stream %c log:", get_stream_letter(ev->task));
     (void)fputs(output, stderr); /* harmless already */
 }
 
@@ -220,9 +220,9 @@ static void print_merge(const struct session *s, const struct event *ev)
     const char *kept = node_new_string(ev->data, "kept", NULL);
     if (kept)
         cast_say(CAST_SUCCESS, "Merged Stream %c into %s, not yet into %s.",
-                 stream_letter(ev->task), kept, run_base(s->run));
+                 get_stream_letter(ev->task), kept, run_base(s->run));
     else
-        cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", stream_letter(ev->task),
+        cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", get_stream_letter(ev->task),
                  run_base(s->run));
 }
 
@@ -242,7 +242,7 @@ static void print_notice(struct session *s, const struct event *ev)
         return;
     s->saved = s->saved || (ev->kind == EV_TASK_SALVAGED && node_get(ev->data, "ref"));
     if (ev->task)
-        cast_say(CAST_WARN, "Stream %c: %s", stream_letter(ev->task), text.s);
+        cast_say(CAST_WARN, "Stream %c: %s", get_stream_letter(ev->task), text.s);
     else
         cast_say(CAST_WARN, "%s", text.s);
 }
@@ -253,7 +253,7 @@ static void on_event(void *ctx, const struct event *ev)
     print_notice(s, ev);
     if (!ev->task)
         return;
-    char who = stream_letter(ev->task);
+    char who = get_stream_letter(ev->task);
     if (ev->kind == EV_TASK_STARTED)
         cast_say(CAST_INFO, "Stream %c running in %s (log: %s)", who,
                  node_new_string(ev->data, "workspace", "?"),
@@ -275,13 +275,13 @@ static void print_kept_worktrees(const struct session *s)
     cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
-        struct task_status st = status_of(s, id);
+        struct task_status st = get_status(s, id);
         autobuf struct buf next = BUF_INIT;
         if (st.state != TASK_CONFLICTED)
             continue;
         shell_quote(&next, "git switch", run_base(s->run), NULL);
         shell_quote(&next, " && git merge", st.branch, NULL);
-        cast_say(CAST_ERROR, "  %c: %s", stream_letter(id), st.workspace);
+        cast_say(CAST_ERROR, "  %c: %s", get_stream_letter(id), st.workspace);
         cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
     }
     cast_say(CAST_ERROR, "  then clean up: anabranch resume %s", run_id(s->run));
@@ -292,14 +292,14 @@ static void print_failed_streams(const struct session *s)
     cast_say(CAST_ERROR, "One or both sessions failed. Logs preserved at:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
-        cast_say(CAST_ERROR, "  %c: %s/%s", stream_letter(id), run_dir(s->run), id);
+        cast_say(CAST_ERROR, "  %c: %s/%s", get_stream_letter(id), run_dir(s->run), id);
     }
     if (s->saved)
         cast_say(CAST_ERROR, "Their work is saved: anabranch salvage");
     cast_say(CAST_ERROR, "To resume: anabranch resume %s", run_id(s->run));
 }
 
-static int finish(const struct session *s)
+static int print_result(const struct session *s)
 {
     struct run_result r = run_result(s->run);
     if (r.failed || r.skipped)
@@ -325,8 +325,8 @@ static int finish(const struct session *s)
 static int report_open_error(const struct err *err)
 {
     if (strstr(err->msg, "--base"))
-        return fail("No branch is checked out: switch to the one to merge into first");
-    return fail(err->msg);
+        return print_error("No branch is checked out: switch to the one to merge into first");
+    return print_error(err->msg);
 }
 
 static int run_streams(struct session *s)
@@ -348,7 +348,7 @@ static int run_streams(struct session *s)
     if (run_open(&s->run, &s->sf.plan, s->plan->path, &ro, &err))
         return report_open_error(&err);
     run_observe(s->run, on_event, s);
-    int code = run_go(s->run, &err) ? fail(err.msg) : finish(s);
+    int code = run_go(s->run, &err) ? print_error(err.msg) : print_result(s);
     run_close(s->run);
     return code;
 }
@@ -358,7 +358,7 @@ static int check_claude(const struct plan *plan)
     for (size_t i = 0; i < plan->task_count; i++) {
         const struct task *t = &plan->tasks[i];
         if ((!t->engine || t->engine == ENGINE_CLAUDE) && agent_check(ENGINE_CLAUDE, t, NULL, NULL))
-            return fail("claude was not found on PATH");
+            return print_error("claude was not found on PATH");
     }
     return EXIT_OK;
 }
@@ -399,7 +399,7 @@ static int find_repository(struct session *s, struct git_repo *repo)
 {
     struct err err = {0};
     if (git_open(repo, ".", &err) || !repo->root)
-        return fail(*err.msg ? err.msg : "This is not a git repository");
+        return print_error(*err.msg ? err.msg : "This is not a git repository");
     s->state_dir = state_path(repo->common);
     choose_names(s, repo);
     return EXIT_OK;

@@ -36,9 +36,10 @@ static const char run_help[] =
     "\n"
     "This is anabranch under another name: see parallel-orchestra(1).\n";
 
-static int usage(const char *synopsis, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int print_usage_error(const char *synopsis, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-static int usage(const char *synopsis, const char *fmt, ...)
+static int print_usage_error(const char *synopsis, const char *fmt, ...)
 {
     va_list ap;
     (void)fputs(synopsis, stderr);
@@ -84,9 +85,11 @@ static int set_workers(struct orchestra_options *o, const char *word)
     errno = 0;
     long n = strtol(word, &end, 10);
     if (errno || end == word || *end)
-        return usage(run_usage, "argument --max-workers: invalid int value: '%s'", word);
+        return print_usage_error(run_usage, "argument --max-workers: invalid int value: '%s'",
+                                 word);
     if (n < 1 || n > INT_MAX)
-        return usage(run_usage, "argument --max-workers: must be 1 or more, got %s", word);
+        return print_usage_error(run_usage, "argument --max-workers: must be 1 or more, got %s",
+                                 word);
     o->workers = (size_t)n;
     return EXIT_OK;
 }
@@ -94,7 +97,7 @@ static int set_workers(struct orchestra_options *o, const char *word)
 static int set_manifest(struct orchestra_options *o, const char *word)
 {
     if (o->manifest)
-        return usage(run_usage, "unrecognized arguments: %s", word);
+        return print_usage_error(run_usage, "unrecognized arguments: %s", word);
     o->manifest = word;
     return EXIT_OK;
 }
@@ -138,9 +141,10 @@ static int set_option(struct orchestra_options *o, int val, char **argv)
         o->help = true;
         break;
     case ':':
-        return usage(run_usage, "argument %s: expected one argument", argv[optind - 1]);
+        return print_usage_error(run_usage, "argument %s: expected one argument", argv[optind - 1]);
     default:
-        return usage(run_usage, "unrecognized or ambiguous option: %s", argv[optind - 1]);
+        return print_usage_error(run_usage, "unrecognized or ambiguous option: %s",
+                                 argv[optind - 1]);
     }
     return EXIT_OK;
 }
@@ -161,9 +165,10 @@ static int parse_options(struct orchestra_options *o, int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     if (o->dashboard && o->no_dashboard)
-        return usage(run_usage, "argument --no-dashboard: not allowed with argument --dashboard");
+        return print_usage_error(run_usage,
+                                 "argument --no-dashboard: not allowed with argument --dashboard");
     if (!o->manifest)
-        return usage(run_usage, "the following arguments are required: manifest");
+        return print_usage_error(run_usage, "the following arguments are required: manifest");
     return EXIT_OK;
 }
 
@@ -180,7 +185,7 @@ static int run_command(int argc, char **argv)
     return orchestra_run(&o);
 }
 
-/* Is `word` a long option or an abbreviation of it? */
+/* True if `word` is a long option or an abbreviation of it. */
 static bool is_option(const char *word, const char *option)
 {
     size_t len = strlen(word);
@@ -197,7 +202,7 @@ static int print_version(void)
 int dropin_orchestra(int argc, char **argv)
 {
     if (argc < 2)
-        return usage(usage_line, "the following arguments are required: run");
+        return print_usage_error(usage_line, "the following arguments are required: run");
     if (is_option(argv[1], "--version"))
         return print_version();
     if (strcmp(argv[1], "-h") == 0 || is_option(argv[1], "--help")) {
@@ -207,6 +212,7 @@ int dropin_orchestra(int argc, char **argv)
     if (strcmp(argv[1], "run") == 0)
         return run_command(argc - 1, argv + 1);
     if (*argv[1] == '-')
-        return usage(usage_line, "unrecognized arguments: %s", argv[1]);
-    return usage(usage_line, "argument command: invalid choice: '%s' (choose from 'run')", argv[1]);
+        return print_usage_error(usage_line, "unrecognized arguments: %s", argv[1]);
+    return print_usage_error(usage_line,
+                             "argument command: invalid choice: '%s' (choose from 'run')", argv[1]);
 }

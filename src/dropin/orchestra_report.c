@@ -34,7 +34,7 @@ static enum format format_of(const char *path)
     return FORMAT_NONE;
 }
 
-static char *folder_of(const char *path)
+static char *get_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
@@ -42,7 +42,7 @@ static char *folder_of(const char *path)
 
 int orchestra_report_check(const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     struct stat st;
     if (format_of(path) == FORMAT_NONE)
         return err_set(err, ERR_ENV, "report '%s' must end with .json, .md or .markdown", path);
@@ -58,31 +58,18 @@ static void count_ends(const struct orchestra *o, size_t counts[ORCHESTRA_END_CO
         counts[orchestra_end(o, t)]++;
 }
 
-static double tenths(double seconds)
+static double round_to_tenths(double seconds)
 {
     return round(seconds * 10) / 10;
 }
 
 static double run_seconds(const struct orchestra *o)
 {
-    return tenths((double)(o->finished - o->started) / 1000);
-}
-
-static const char *agent_of(const struct orchestra *o, uint32_t task)
-{
-    const char *agent = o->pf->plan.tasks[task].agent;
-    return agent ? agent : "";
-}
-
-static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
-{
-    autobuf struct buf text = BUF_INIT;
-    timestamp_format(&text, time);
-    node_put_string(a, map, key, text.s);
+    return round_to_tenths((double)(o->finished - o->started) / 1000);
 }
 
 /* The commit on the base branch with the task's work, or NULL. */
-static const char *landed_commit(const struct orchestra *o, uint32_t task)
+static const char *get_landed_commit(const struct orchestra *o, uint32_t task)
 {
     struct task_status s = run_task(o->run, task);
     return s.state == TASK_LANDED ? s.landed : NULL;
@@ -92,12 +79,12 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
 {
     struct node *map = node_add_map(a, list);
     node_put_string(a, map, "id", o->pf->plan.tasks[task].id);
-    node_put_string(a, map, "agent", agent_of(o, task));
+    node_put_string(a, map, "agent", orchestra_agent(o, task));
     node_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
-    node_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
+    node_put_real(a, map, "duration_sec", round_to_tenths(orchestra_seconds(o, task)));
     node_put_int(a, map, "retry_count", orchestra_retries(o, task));
     node_put_string(a, map, "failure_category", orchestra_category(o, task));
-    node_put_string(a, map, "commit", landed_commit(o, task));
+    node_put_string(a, map, "commit", get_landed_commit(o, task));
 }
 
 static void write_json(const struct orchestra *o, struct buf *out)
@@ -107,8 +94,8 @@ static void write_json(const struct orchestra *o, struct buf *out)
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     count_ends(o, counts);
     node_put_string(&a, root, "manifest", orchestra_name(o));
-    put_time(&a, root, "started_at", o->started);
-    put_time(&a, root, "finished_at", o->finished);
+    node_put_time(&a, root, "started_at", o->started);
+    node_put_time(&a, root, "finished_at", o->finished);
     node_put_real(&a, root, "duration_sec", run_seconds(o));
     node_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
     node_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
@@ -154,13 +141,13 @@ static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
     buf_addstr(out, "| ");
     add_cell(out, o->pf->plan.tasks[task].id);
     buf_addstr(out, " | ");
-    add_cell(out, agent_of(o, task));
+    add_cell(out, orchestra_agent(o, task));
     buf_addf(out, " | %s %s | ", icons[end], end_names[end]);
     if (ran)
         buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));
     else
         buf_addf(out, "%s | %s | ", none, none);
-    const char *commit = landed_commit(o, task);
+    const char *commit = get_landed_commit(o, task);
     buf_addf(out, "%s | %.10s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none,
              commit ? commit : none);
 }
@@ -188,7 +175,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
 
 int orchestra_report(const struct orchestra *o, const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     autobuf struct buf out = BUF_INIT;
     if (format_of(path) == FORMAT_JSON)
         write_json(o, &out);

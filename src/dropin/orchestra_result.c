@@ -43,7 +43,7 @@ static bool is_blank(char c)
 }
 
 /* The last non-blank line of s, trimmed. */
-static const char *last_line(const char *s, size_t len, size_t *ret_len)
+static const char *get_last_line(const char *s, size_t len, size_t *ret_len)
 {
     while (len && is_blank(s[len - 1]))
         len--;
@@ -57,7 +57,7 @@ static const char *last_line(const char *s, size_t len, size_t *ret_len)
 }
 
 /* The text of a scalar, harmless and cut to a printable length. */
-static char *printable_string(const struct node *map, const char *key)
+static char *get_printable_string(const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     autobuf struct buf out = BUF_INIT;
@@ -80,7 +80,7 @@ static int64_t parse_count(const struct node *n)
     return i < 0 ? -1 : i;
 }
 
-static char *base_name(char *path)
+static char *get_base_name(char *path)
 {
     char *slash = path ? strrchr(path, '/') : NULL;
     if (slash)
@@ -94,12 +94,12 @@ static void parse_result(struct orchestra_result *r, const char *s, size_t len, 
     const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
     const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
     if (text && text->kind == NODE_STRING) { /* the engine's result: the agent's text is inside */
-        const char *line = last_line(text->text, text->len, &len);
+        const char *line = get_last_line(text->text, text->len, &len);
         parse_result(r, line, len, true);
     } else if (map) {
-        r->status = printable_string(map, "status");
-        r->report = base_name(printable_string(map, "report"));
-        r->reason = printable_string(map, "reason");
+        r->status = get_printable_string(map, "status");
+        r->report = get_base_name(get_printable_string(map, "report"));
+        r->reason = get_printable_string(map, "reason");
         r->cycles = parse_count(node_get(map, "cycles"));
         r->failed = r->status && strcmp(r->status, "FAILED") == 0;
     }
@@ -120,13 +120,13 @@ void orchestra_result_read(const struct orchestra *o, const char *path, struct o
     size_t len;
     *r = (struct orchestra_result){.cycles = -1};
     read_end(path, RESULT_MAX, &end); /* a longer result is ignored */
-    const char *line = last_line(end.s, end.len, &len);
+    const char *line = get_last_line(end.s, end.len, &len);
     mask_secrets(o, line, len, &masked);
     parse_result(r, masked.s, masked.len, false);
 }
 
 /* Classifies by the phrases that the other tool uses; false if the text contains none. */
-static bool classify(const char *text, enum failure *ret)
+static bool classify_text(const char *text, enum failure *ret)
 {
     static const struct {
         const char *words;
@@ -158,9 +158,9 @@ static bool classify_file(const char *dir, const char *name, bool last, enum fai
     autobuf struct buf text = BUF_INIT, line = BUF_INIT;
     size_t len;
     read_end(path, RESULT_MAX, &text);
-    const char *words = last_line(text.s, text.len, &len);
+    const char *words = get_last_line(text.s, text.len, &len);
     buf_add(&line, words, len);
-    return classify(last ? line.s : text.s, ret);
+    return classify_text(last ? line.s : text.s, ret);
 }
 
 static bool is_retried(enum failure failure)
@@ -202,7 +202,7 @@ void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
     const char *lines[TAIL_LINES];
     size_t lens[TAIL_LINES], n = 0, left = masked.len;
     while (n < TAIL_LINES) {
-        const char *line = last_line(masked.s, left, &lens[n]);
+        const char *line = get_last_line(masked.s, left, &lens[n]);
         if (!lens[n])
             break;
         lines[n++] = line;

@@ -28,9 +28,9 @@ enum { PATIENCE_MS = 10000 }; /* for the remaining processes of a killed run */
 
 static const char branch_prefix[] = "parallel-orchestra/";
 
-static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void print_warning(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static void warn(const char *fmt, ...)
+static void print_warning(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -87,7 +87,7 @@ static void find_repository(struct plan_file *pf)
     git_close(&pf->repo);
     if (git_open(&pf->repo, ".", &err)) {
         git_close(&pf->repo);
-        warn("%s", err.msg);
+        print_warning("%s", err.msg);
     } else if (pf->repo.root) { /* the project is not inside it */
         *pf->repo.prefix = '\0';
         (void)plan_file_reclaim(pf, &none); /* errors of the claims were printed before */
@@ -108,7 +108,7 @@ static void make_hidden_folder(const char *dir)
     if (access(dir, F_OK) == 0)
         return;
     if (dirs_make(dir, &err) || file_create(ignore, all, strlen(all), &err))
-        warn("%s", err.msg);
+        print_warning("%s", err.msg);
 }
 
 /* Agents start in other folders, so they need an absolute path. */
@@ -156,7 +156,7 @@ static void update_state(struct session *s, bool now)
 {
     struct err err = {0};
     if (orchestra_state_update(&s->state, now, &err) && !s->warned) {
-        warn("cannot save the run's state: %s", err.msg);
+        print_warning("cannot save the run's state: %s", err.msg);
         s->warned = true;
     }
 }
@@ -172,7 +172,7 @@ static void on_event(void *ctx, const struct event *ev)
 static void warn_of_leftovers(void *ctx, const struct left_remains *left)
 {
     (void)ctx;
-    warn("run %s of '%s' was killed and left behind:", left->run, left->plan);
+    print_warning("run %s of '%s' was killed and left behind:", left->run, left->plan);
     for (size_t i = 0; i < left->things->n; i++)
         (void)fprintf(stderr, "  %s\n", left->things->v[i]);
     (void)fprintf(stderr, "  to save and remove the leftovers: anabranch clean --run %s\n",
@@ -197,7 +197,8 @@ static bool resume_killed_run(struct session *s, const struct run_options *ro)
         leftover_processes_end_run(s->left.saved.run, PATIENCE_MS, NULL, &err) == 0 &&
         run_reopen(&s->o.run, s->o.pf, &s->left.saved, &opts, &resume, &s->left.lock, &err) == 0)
         return true;
-    warn("cannot resume run %s: %s", s->left.saved.run, *err.msg ? err.msg : "its plan is damaged");
+    print_warning("cannot resume run %s: %s", s->left.saved.run,
+                  *err.msg ? err.msg : "its plan is damaged");
     return false;
 }
 
@@ -215,7 +216,7 @@ static int open_run(struct session *s, const struct run_options *ro, struct err 
     struct err why = {0};
     bool resumes = s->opts->resume && orchestra_state_load(&s->state, &why) == 0;
     if (s->opts->resume && !resumes)
-        warn("%s", why.msg);
+        print_warning("%s", why.msg);
     if (resumes && resume_killed_run(s, ro)) {
         orchestra_recall(&s->state, &s->o);
         exclude_finished_tasks(s);
@@ -223,7 +224,7 @@ static int open_run(struct session *s, const struct run_options *ro, struct err 
     }
     exclude_finished_tasks(s);
     if (left_each(&s->o.pf->repo, s->state_dir, branch_prefix, warn_of_leftovers, s, &why))
-        warn("%s", why.msg);
+        print_warning("%s", why.msg);
     return run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, err);
 }
 
@@ -286,13 +287,13 @@ static int exit_code(const struct session *s)
     return code;
 }
 
-static int finish(struct session *s)
+static int finish_run(struct session *s)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
     s->o.finished = clock_wall();
     if (orchestra_load_idle(&s->o, &err))
-        warn("%s", err.msg);
+        print_warning("%s", err.msg);
     orchestra_summary(&s->o, s->opts->quiet, &out);
     (void)cli_print(out.s, out.len);
     print_tails(s);
@@ -319,11 +320,11 @@ static int execute_run(struct session *s, const struct run_options *ro)
     update_state(s, true);
     int rc = run_go(s->o.run, &err);
     run_view_end(&view);
-    int code = finish(s);
+    int code = finish_run(s);
     if (rc)
         code = runner_error("%s", err.msg);
     if (code == EXIT_OK && orchestra_state_remove(&s->state, &err))
-        warn("%s", err.msg);
+        print_warning("%s", err.msg);
     else if (code != EXIT_OK)
         update_state(s, true);
     run_close(s->o.run);

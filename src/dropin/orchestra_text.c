@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static const char *agent_of(const struct orchestra *o, uint32_t task)
-{
-    const char *agent = o->pf->plan.tasks[task].agent;
-    return agent ? agent : "";
-}
-
-static const char *label_of(const struct orchestra *o, uint32_t task)
+static const char *get_label(const struct orchestra *o, uint32_t task)
 {
     static const char *const labels[ORCHESTRA_END_COUNT_] = {
         [ORCHESTRA_SUCCEEDED] = "ok",
@@ -55,7 +49,8 @@ static void add_result(const struct orchestra *o, uint32_t task, struct buf *out
 
 static void add_task(const struct orchestra *o, uint32_t task, struct buf *out)
 {
-    buf_addf(out, "[%s] %s (%s)", label_of(o, task), o->pf->plan.tasks[task].id, agent_of(o, task));
+    buf_addf(out, "[%s] %s (%s)", get_label(o, task), o->pf->plan.tasks[task].id,
+             orchestra_agent(o, task));
     if (o->tasks[task].resumed) {
         buf_addstr(out, " resumed\n");
         return;
@@ -102,7 +97,7 @@ static void add_planned_task(const struct orchestra *o, uint32_t task, struct bu
     const struct task *t = &plan->tasks[task];
     const struct group *group = find_group(plan, t->group);
     buf_addf(out, "  [stage %u]  %s  agent=%s", o->pf->graph.stage[task] + 1, t->id,
-             agent_of(o, task));
+             orchestra_agent(o, task));
     buf_addf(out, "  timeout=%llds", (long long)(t->timeout > 0 ? t->timeout / 1000 : 0));
     if (t->retry.times[FAILURE_TRANSIENT] > 0)
         buf_addf(out, "  retries=%d", t->retry.times[FAILURE_TRANSIENT]);

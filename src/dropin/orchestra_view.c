@@ -182,6 +182,12 @@ double orchestra_seconds(const struct orchestra *o, uint32_t task)
     return ran ? (double)idle_without(&o->idle, s.started, s.finished) / 1000 : 0;
 }
 
+const char *orchestra_agent(const struct orchestra *o, uint32_t task)
+{
+    const char *agent = o->pf->plan.tasks[task].agent;
+    return agent ? agent : "";
+}
+
 const char *orchestra_name(const struct orchestra *o)
 {
     const char *slash = strrchr(o->path, '/');

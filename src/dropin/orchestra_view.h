@@ -77,6 +77,8 @@ int orchestra_load_idle(struct orchestra *o, struct err *err);
 
 /* Over all attempts, without the times in which the run stood still. */
 double orchestra_seconds(const struct orchestra *o, uint32_t task);
+/* The agent that the manifest names, or "". */
+const char *orchestra_agent(const struct orchestra *o, uint32_t task);
 const char *orchestra_name(const struct orchestra *o); /* of the manifest */
 
 /* The last twenty non-blank lines of the agent's output. */

@@ -27,7 +27,7 @@ int sessions_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The repository of the current folder, wherever the plan is; ERR_ENV if there is none. */
 int sessions_repository(struct git_repo *repo, struct err *err);
 
-/* Does the folder of its worktrees exist, even if it is empty? */
+/* True if the folder of its worktrees exists, even if it is empty. */
 bool sessions_have_folder(const struct git_repo *repo);
 
 /* Checks a plan by the rules of that tool, in its order and words: three to five threads,

@@ -11,7 +11,7 @@
 
 enum { MIN_THREADS = 3, MAX_THREADS = 5 };
 
-static const char *text_of(const struct node *map, const char *key, const char *missing)
+static const char *get_text(const struct node *map, const char *key, const char *missing)
 {
     const struct node *node = node_get(map, key);
     return node && node->kind != NODE_LIST && node->kind != NODE_MAP ? node->text : missing;
@@ -21,7 +21,7 @@ static bool check_fields(const struct node *thread)
 {
     /* In the order of that tool. */
     static const char *const required[] = {"branch", "goal", "id", "owns"};
-    const char *id = text_of(thread, "id", "?");
+    const char *id = get_text(thread, "id", "?");
     const struct node *owns = node_get(thread, "owns");
     autobuf struct buf missing = BUF_INIT;
     for (size_t i = 0; i < ARRAY_LEN(required); i++) {
@@ -40,9 +40,9 @@ static bool check_fields(const struct node *thread)
 static bool is_unique(const struct node *threads, const char *key)
 {
     node_each (a, threads) {
-        const char *text = text_of(a, key, NULL);
+        const char *text = get_text(a, key, NULL);
         for (const struct node *b = a->next; text && b; b = b->next) {
-            const char *other = text_of(b, key, NULL);
+            const char *other = get_text(b, key, NULL);
             if (other && strcmp(text, other) == 0)
                 return false;
         }
@@ -50,7 +50,7 @@ static bool is_unique(const struct node *threads, const char *key)
     return true;
 }
 
-static struct glob *glob_of(const struct node *path, bool fold)
+static struct glob *get_glob(const struct node *path, bool fold)
 {
     autobuf struct buf plain = BUF_INIT;
     if (path->kind != NODE_STRING || claim_normalise(path->text, "", &plain))
@@ -60,7 +60,7 @@ static struct glob *glob_of(const struct node *path, bool fold)
 
 static bool do_overlap(const struct node *a, const struct node *b, bool fold)
 {
-    struct glob *left = glob_of(a, fold), *right = glob_of(b, fold);
+    struct glob *left = get_glob(a, fold), *right = get_glob(b, fold);
     bool yes = left && right && glob_overlap(left, right, NULL);
     glob_free(left);
     glob_free(right);
@@ -77,7 +77,7 @@ static bool check_pair(const struct node *a, const struct node *b, bool fold)
             if (do_overlap(p, q, fold)) {
                 (void)sessions_error(
                     "path overlap: thread %s owns '%s' overlaps thread %s owns '%s'",
-                    text_of(a, "id", "?"), p->text, text_of(b, "id", "?"), q->text);
+                    get_text(a, "id", "?"), p->text, get_text(b, "id", "?"), q->text);
                 return false;
             }
         }

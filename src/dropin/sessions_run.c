@@ -143,7 +143,7 @@ struct cleanup_report {
     bool folder; /* the folder of worktrees exists */
 };
 
-static const char *reason_of(const struct cleanup_item *item)
+static const char *get_reason(const struct cleanup_item *item)
 {
     static const char *const words[CLEANUP_ERROR + 1] = {[CLEANUP_DIRTY] = "dirty",
                                                          [CLEANUP_UNMERGED] = "unmerged commits",
@@ -154,7 +154,7 @@ static const char *reason_of(const struct cleanup_item *item)
 static void collect_item(void *ctx, const struct cleanup_item *item)
 {
     struct cleanup_report *t = ctx;
-    const char *reason = reason_of(item);
+    const char *reason = get_reason(item);
     if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
     } else if (item->action == CLEAN_KEPT) {
@@ -167,7 +167,7 @@ static void collect_item(void *ctx, const struct cleanup_item *item)
     }
 }
 
-static void warn(void *ctx, const char *message)
+static void print_warning(void *ctx, const char *message)
 {
     autobuf struct buf line = BUF_INIT;
     (void)ctx;
@@ -193,8 +193,11 @@ int sessions_cleanup(const struct sessions_options *unused)
     struct cleanup_report t = {.removed = BUF_INIT, .skipped = BUF_INIT};
     struct git_repo repo = {0};
     struct err err = {0};
-    struct cleanup_options opts = {
-        .repo = &repo, .tell = collect_item, .warn = warn, .waiting = cli_waiting, .ctx = &t};
+    struct cleanup_options opts = {.repo = &repo,
+                                   .tell = collect_item,
+                                   .warn = print_warning,
+                                   .waiting = cli_waiting,
+                                   .ctx = &t};
     (void)unused;
     interrupt_watch();
     int rc = sessions_repository(&repo, &err);

@@ -104,7 +104,7 @@ int sessions_status(const struct sessions_options *unused)
     return cli_print(out.s, out.len);
 }
 
-/* Has no thread a commit, nor changes that may become one? Then no remote is needed. */
+/* True if no thread has a commit, or changes that may become one. Then no remote is needed. */
 static bool has_nothing_to_converge(const struct thread_view *v)
 {
     for (size_t i = 0; i < v->looks.n; i++) {

@@ -335,9 +335,15 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
     return 0;
 }
 
-const char *git_batch_tree_id(const struct git_batch *b, const struct buf *bytes)
+int git_batch_use_tree(struct git_batch *b, const struct buf *bytes, struct buf *required,
+                       struct buf *ret_id, struct err *err)
 {
-    return object_cache_tree_id(&b->known, bytes);
+    const char *known = object_cache_tree_id(&b->known, bytes);
+    if (!known)
+        return git_batch_write(b, GIT_BATCH_TREE, bytes, ret_id, err);
+    buf_addstr(ret_id, known);
+    buf_addf(required, "%s\n", known);
+    return 0;
 }
 
 bool git_batch_refused(const struct err *err)

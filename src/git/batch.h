@@ -54,9 +54,11 @@ enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err);
 
-/* The id of a tree that was written or read before, by its bytes; NULL for an unknown tree. Use
- * git_batch_has_all() to find out if the tree still exists. */
-const char *git_batch_tree_id(const struct git_batch *batch, const struct buf *bytes);
+/* Appends the id of a tree, and writes the tree unless we wrote or read it before: another task's
+ * commit may have the same folder. Then we also append the id to `required`, one per line, for
+ * git_batch_has_all(): the tree may have been pruned. */
+int git_batch_use_tree(struct git_batch *batch, const struct buf *bytes, struct buf *required,
+                       struct buf *ret_id, struct err *err);
 
 /* True if git rejected the object or could not write it. Then another git command may accept it, or
  * explain the error. False if git hung: do not wait for it a second time. */

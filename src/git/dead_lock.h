@@ -3,9 +3,9 @@
  * do not name their owner. git closes packed-refs.lock and the locks of refs as soon as it has
  * created them, so a lock that no process has open may still belong to a running git.
  *
- * So we look at the processes. A lock is dead if it has been the same file for a second, and every
- * git that was running when we first saw it, and that may be working in this repository, has ended.
- * A git that started later cannot have created it. Gits that a live run started hold a lock for
+ * So we look at the processes. A lock is dead if two things hold: it has been the same file for a
+ * second, and all gits have ended that ran when we first saw it and may work in this repository. A
+ * git that started later cannot have created it. Gits that a live run started hold a lock for
  * milliseconds only. If the system does not list its processes, we remove nothing.
  */
 #ifndef GIT_DEAD_LOCK_H

@@ -394,6 +394,19 @@ int git_tree_of(const struct git_place *at, const char *commit, struct buf *out,
     return found ? 0 : err_set(err, ERR_ENV, "commit '%s' has no tree", commit);
 }
 
+int git_find_fork(const struct git_place *at, const char *a, const char *b, struct buf *ret,
+                  struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "merge-base", a, b, NULL);
+    if (git_try(at, &args, ret, &errout, &status, err))
+        return -1;
+    buf_cut(ret, strcspn(ret->s, "\n"));
+    return status > 1 ? err_set(err, ERR_ENV, "git merge-base: %s", errout.s) : 0;
+}
+
 int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
                     bool *ret_yes, struct err *err)
 {

@@ -96,6 +96,10 @@ int git_resolve(const struct git_place *at, const char *name, struct buf *out, s
 
 int git_tree_of(const struct git_place *at, const char *commit, struct buf *out, struct err *err);
 
+/* Appends the newest common ancestor of two commits; nothing if they have none. */
+int git_find_fork(const struct git_place *at, const char *a, const char *b, struct buf *ret,
+                  struct err *err);
+
 /* *ret_yes is true if `commit` contains every commit of `ancestor`. */
 int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
                     bool *ret_yes, struct err *err);

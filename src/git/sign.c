@@ -43,7 +43,7 @@ void sign_exec(char **argv)
     (void)execvp(command.v[0], command.v);
 }
 
-static const char *program_or_default(const char *program, const char *default_program)
+static const char *get_program_or_default(const char *program, const char *default_program)
 {
     return program ? program : default_program;
 }
@@ -52,8 +52,8 @@ static const char *program_or_default(const char *program, const char *default_p
  * unchanged. */
 static int set_variables(const struct git_core *core, struct err *err)
 {
-    return setenv(GPG_VARIABLE, program_or_default(core->sign_gpg, "gpg"), 1) < 0 ||
-                   setenv(SSH_VARIABLE, program_or_default(core->sign_ssh, "ssh-keygen"), 1) < 0
+    return setenv(GPG_VARIABLE, get_program_or_default(core->sign_gpg, "gpg"), 1) < 0 ||
+                   setenv(SSH_VARIABLE, get_program_or_default(core->sign_ssh, "ssh-keygen"), 1) < 0
                ? err_sys(err, "set the environment")
                : 0;
 }

@@ -16,19 +16,14 @@
 
 enum { RUN_ID_LEN = 20 }; /* 20260301-120000-12ab */
 
-/* In a run's folder, beside those of its tasks, whose names have no dots: the file that it keeps
- * locked as long as it lives, the patterns of ignored files to save, each with a NUL behind it,
- * the pattern that its branches are named by, where it is not ours, the folder with git's
- * configuration as it was when the run began (git/config/frozen_config.h), and the folder with the
- * record of its workspaces (workspace/folder_record.h).
- */
-#define RUN_LOCK     "run.alive"
-#define RUN_SALVAGE  "run.salvage"
-#define RUN_BRANCHES "run.branches"
-#define RUN_GIT      "run.git"
-#define RUN_FOLDERS  "run.folders"
+/* Names in a run's folder. The folders of tasks are beside them; their names have no dots. */
+#define RUN_LOCK     "run.alive"    /* the run keeps this file locked as long as it lives */
+#define RUN_SALVAGE  "run.salvage"  /* patterns of ignored files to save, a NUL after each */
+#define RUN_BRANCHES "run.branches" /* the pattern of its branches' names, if it is not ours */
+#define RUN_GIT      "run.git"      /* folder: git's first configuration (frozen_config.h) */
+#define RUN_FOLDERS  "run.folders"  /* folder: its workspaces (workspace/folder_record.h) */
 
-/* Whether s begins with what can be a run's id. */
+/* True if s begins like the id of a run. */
 bool is_run_id(const char *s);
 
 #define SALVAGE_REFS "refs/anabranch/salvage/"

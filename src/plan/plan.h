@@ -287,9 +287,9 @@ void plan_reveal(const struct task *t, struct node *encoded);
 const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
                                   const struct task **ret_task);
 
-/* Converts values of a tree to the kind that a plan reads, before it is written in a syntax in
- * which the kind would be lost: `read_only: yes` becomes true, a variable 1.10 or an id 007 becomes
- * the text "1.10" or "007", and the id 7 stays a number. */
+/* Converts values of a tree to the kinds that a plan has. Call it before you write the tree in a
+ * syntax that would lose the kind: `read_only: yes` becomes true, a variable 1.10 or an id 007
+ * becomes the text "1.10" or "007", and the id 7 stays a number. */
 void plan_apply_defaults(struct node *root);
 
 const char *plan_kind_name(enum plan_kind kind);

@@ -10,7 +10,7 @@
 static const char name[] = "anabranch.toml";
 
 /* By the XDG base directory specification a relative path does not count. */
-static char *user_path(void)
+static char *get_user_path(void)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (xdg && *xdg == '/')
@@ -19,7 +19,7 @@ static char *user_path(void)
 }
 
 /* Fails with the first error, on one line. */
-static int fail(const struct problems *ps, struct err *err)
+static int fail_with_first(const struct problems *ps, struct err *err)
 {
     for (size_t i = 0; i < ps->list.n; i++) {
         const struct problem *p = &ps->list.v[i];
@@ -31,8 +31,8 @@ static int fail(const struct problems *ps, struct err *err)
     return err_set(err, ERR_INPUT, "cannot read %s", ps->file);
 }
 
-static int load(struct config_file *cf, struct doc *doc, const char *path, struct buf *wrong,
-                struct err *err)
+static int load_config(struct config_file *cf, struct doc *doc, const char *path, struct buf *wrong,
+                       struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_TOML};
     autoproblems struct problems ps = {0};
@@ -44,16 +44,16 @@ static int load(struct config_file *cf, struct doc *doc, const char *path, struc
     problems_sort(&ps);
     for (size_t i = 0; wrong && i < ps.list.n; i++)
         problem_format(&ps, &ps.list.v[i], wrong);
-    return ps.errors ? fail(&ps, err) : 0;
+    return ps.errors ? fail_with_first(&ps, err) : 0;
 }
 
 int config_file_open(struct config_file *cf, const char *root, struct buf *wrong, struct err *err)
 {
-    autofree char *user = user_path(), *own = root ? mem_printf("%s/%s", root, name) : NULL;
+    autofree char *user = get_user_path(), *own = root ? mem_printf("%s/%s", root, name) : NULL;
     struct err second = {0};
     *cf = (struct config_file){0};
-    int rc = user ? load(cf, &cf->docs[0], user, wrong, err) : 0;
-    if (own && load(cf, &cf->docs[1], own, wrong, rc ? &second : err))
+    int rc = user ? load_config(cf, &cf->docs[0], user, wrong, err) : 0;
+    if (own && load_config(cf, &cf->docs[1], own, wrong, rc ? &second : err))
         rc = -1;
     return rc;
 }

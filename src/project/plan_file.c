@@ -27,7 +27,7 @@ static char *find_folder(const char *path)
     return realpath(dir, NULL);
 }
 
-static char *join(const char *dir, const char *path)
+static char *join_path(const char *dir, const char *path)
 {
     return *path == '/' ? mem_str(path) : mem_printf("%s/%s", dir, path);
 }
@@ -46,7 +46,7 @@ static int find_project(struct plan_file *pf, struct problems *ps)
 {
     struct err err = {0};
     if (pf->plan.cwd) {
-        autofree char *cwd = join(pf->dir, pf->plan.cwd);
+        autofree char *cwd = join_path(pf->dir, pf->plan.cwd);
         pf->project = realpath(cwd, NULL);
         struct stat st;
         if (!pf->project || stat(pf->project, &st) < 0 || !S_ISDIR(st.st_mode)) {
@@ -70,7 +70,7 @@ static int find_project(struct plan_file *pf, struct problems *ps)
 
 static void check_prompt_file(const struct plan_file *pf, const struct task *t, struct problems *ps)
 {
-    autofree char *path = join(pf->project, t->prompt_file);
+    autofree char *path = join_path(pf->project, t->prompt_file);
     autofree char *real = realpath(path, NULL);
     const char *top = pf->repo.root ? pf->repo.root : pf->project;
     struct stat st;
@@ -213,7 +213,7 @@ static void check_claims(struct plan_file *pf, bool refuse, struct problems *ps)
 }
 
 /* Does everything that follows from the tree and the folder. */
-static int complete(struct plan_file *pf, size_t errors, bool refuse, struct problems *ps)
+static int check_plan(struct plan_file *pf, size_t errors, bool refuse, struct problems *ps)
 {
     (void)graph_init(&pf->graph, &pf->plan, ps);
     if (find_project(pf, ps) == 0) {
@@ -237,7 +237,7 @@ static int complete_doc(struct plan_file *pf, const char *path, bool refuse, str
                                 strerror(errno));
     }
     (void)plan_decode(&pf->plan, pf->doc.root, &pf->doc.arena, ps);
-    return complete(pf, errors, refuse, ps);
+    return check_plan(pf, errors, refuse, ps);
 }
 
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
@@ -262,7 +262,7 @@ int plan_file_build(struct plan_file *pf, struct arena *a, struct node *root, co
     *a = (struct arena){0};
     pf->dir = mem_str(dir);
     (void)plan_decode_encoded(&pf->plan, root, PLAN_TASKS, ps);
-    return complete(pf, errors, true, ps);
+    return check_plan(pf, errors, true, ps);
 }
 
 int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_origin *origin,
@@ -275,7 +275,7 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
         return -1;
     pf->dir = mem_str(origin->dir);
     (void)plan_decode_encoded(&pf->plan, pf->doc.root, origin->kind, ps);
-    return complete(pf, errors, true, ps);
+    return check_plan(pf, errors, true, ps);
 }
 
 int plan_file_reclaim(struct plan_file *pf, struct problems *ps)
@@ -300,7 +300,7 @@ int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct bu
         buf_addstr(out, t->prompt);
         return 0;
     }
-    autofree char *path = join(pf->project, t->prompt_file);
+    autofree char *path = join_path(pf->project, t->prompt_file);
     return file_read(path, PROMPT_MAX, out, err);
 }
 

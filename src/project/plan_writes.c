@@ -23,7 +23,7 @@ static void add_lexically(struct buf *out, const char *path)
 }
 
 /* The length of the path before the first component with a wildcard. */
-static size_t literal_length(const char *path)
+static size_t get_literal_length(const char *path)
 {
     size_t wild = strcspn(path, "*?[\\");
     if (!path[wild])
@@ -105,7 +105,7 @@ static void resolve_claim(struct plan_file *pf, struct claim *claim, struct prob
     if (*claim->text != '/')
         add_lexically(&path, pf->dir);
     add_lexically(&path, claim->text);
-    size_t literal = path.len ? literal_length(path.s) : 0;
+    size_t literal = path.len ? get_literal_length(path.s) : 0;
     autobuf struct buf lead = BUF_INIT;
     buf_add(&lead, path.s, literal);
     if (follow_links(lead.s, &real)) {

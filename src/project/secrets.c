@@ -197,7 +197,7 @@ static bool may_begin(const struct secrets *secrets, const char *s)
 }
 
 /* Length of the longest secret with which s begins, or 0. */
-static size_t secret_length(const struct secrets *secrets, const char *s, size_t len)
+static size_t get_secret_length(const struct secrets *secrets, const char *s, size_t len)
 {
     if (len < SHORTEST || !may_begin(secrets, s))
         return 0;
@@ -233,7 +233,7 @@ static size_t find_beginning(const struct secrets *secrets, const char *s, size_
 }
 
 /* The length of the end of a secret with which a text begins. */
-static size_t ending_len(const struct secrets *secrets, const char *s, size_t len)
+static size_t get_ending_len(const struct secrets *secrets, const char *s, size_t len)
 {
     size_t most = 0;
     for (size_t i = 0; i < secrets->values.n; i++) {
@@ -249,12 +249,12 @@ static size_t ending_len(const struct secrets *secrets, const char *s, size_t le
 
 /* Masks secrets that begin before `end`. The first `covered` bytes of the text are masked already.
  * Returns how many bytes after `end` are covered by a mask. */
-static size_t mask(const struct secrets *secrets, const char *s, size_t len, size_t end,
-                   size_t covered, struct buf *out)
+static size_t mask_text(const struct secrets *secrets, const char *s, size_t len, size_t end,
+                        size_t covered, struct buf *out)
 {
     size_t plain = covered < end ? covered : end;
     for (size_t at = 0; secrets->values.n && at < end; at++) {
-        size_t n = secret_length(secrets, s + at, len - at);
+        size_t n = get_secret_length(secrets, s + at, len - at);
         if (!n)
             continue;
         if (at >= covered) {
@@ -270,19 +270,19 @@ static size_t mask(const struct secrets *secrets, const char *s, size_t len, siz
 
 void secrets_mask(const struct secrets *secrets, const char *s, size_t len, struct buf *out)
 {
-    (void)mask(secrets, s, len, len, 0, out);
+    (void)mask_text(secrets, s, len, len, 0, out);
 }
 
 void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
                       struct secrets_cut cut, struct buf *out)
 {
-    size_t front = cut.front ? ending_len(secrets, s, len) : 0;
+    size_t front = cut.front ? get_ending_len(secrets, s, len) : 0;
     size_t end = cut.end ? find_beginning(secrets, s, len) : len;
     if (len - end < SHORTEST)
         end = len;
     if (front)
         buf_addstr(out, masked);
-    size_t covered = mask(secrets, s, len, end, front, out);
+    size_t covered = mask_text(secrets, s, len, end, front, out);
     if (end < len && !covered)
         buf_addstr(out, masked);
 }
@@ -290,7 +290,7 @@ void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
 bool secrets_are_in(const struct secrets *secrets, const char *s, size_t len)
 {
     for (size_t at = 0; secrets->values.n && at < len; at++) {
-        if (secret_length(secrets, s + at, len - at))
+        if (get_secret_length(secrets, s + at, len - at))
             return true;
     }
     return false;
@@ -353,7 +353,7 @@ const struct node *secrets_mask_tree(const struct secrets *secrets, const struct
 static void flush_until(struct secrets_stream *stream, size_t end, struct buf *out)
 {
     struct buf *rest = &stream->rest;
-    stream->covered = mask(stream->secrets, rest->s, rest->len, end, stream->covered, out);
+    stream->covered = mask_text(stream->secrets, rest->s, rest->len, end, stream->covered, out);
     memmove(rest->s, rest->s + end, rest->len - end);
     buf_cut(rest, rest->len - end);
 }

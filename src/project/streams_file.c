@@ -69,7 +69,8 @@ static int read_prompts(const struct plan_file *pf, const char **prompts, struct
 
 /* Problems of the manifest are reported already, so this reports only those that the streams add.
  */
-static int build(struct streams_file *sf, struct arena *a, struct node *root, struct problems *ps)
+static int build_plans(struct streams_file *sf, struct arena *a, struct node *root,
+                       struct problems *ps)
 {
     autoproblems struct problems own;
     problems_init(&own, ps->file);
@@ -90,7 +91,7 @@ int streams_file_plan(struct streams_file *sf, struct problems *ps)
     int rc = read_prompts(&sf->manifest, prompts, &texts, ps);
     struct node *root = rc ? NULL : streams_plan(&sf->streams, &given, &a, ps);
     if (root)
-        rc = build(sf, &a, root, ps);
+        rc = build_plans(sf, &a, root, ps);
     free(prompts);
     arena_done(&texts);
     arena_done(&a);

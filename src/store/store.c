@@ -58,8 +58,8 @@ int store_failed(struct store *store, const char *what, struct err *err)
     return err_set(err, ERR_ENV, "state.db: %s: %s", what, sqlite3_errmsg(store->db));
 }
 
-static int prepare(struct store *store, enum store_statement statement, sqlite3_stmt **ret,
-                   struct err *err)
+static int prepare_statement(struct store *store, enum store_statement statement,
+                             sqlite3_stmt **ret, struct err *err)
 {
     sqlite3_stmt **stmt = &store->stmt[statement];
     if (store->lost || (!*stmt && store_prepare(store, sql[statement], stmt) != SQLITE_OK))
@@ -126,7 +126,7 @@ static int run_write(struct store *store, sqlite3_stmt *stmt, const char *what, 
 int store_add_event(struct store *store, struct store_event *ev, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, ADD_EVENT, &b.stmt, err))
+    if (prepare_statement(store, ADD_EVENT, &b.stmt, err))
         return -1;
     bind_int(&b, ev->time);
     bind_text(&b, ev->name);
@@ -143,7 +143,7 @@ int store_add_event(struct store *store, struct store_event *ev, struct err *err
 int store_put_run(struct store *store, const struct store_run *run, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, PUT_RUN, &b.stmt, err))
+    if (prepare_statement(store, PUT_RUN, &b.stmt, err))
         return -1;
     const char *const texts[] = {run->id,          run->plan, run->name, run->base,
                                  run->base_commit, run->tip,  run->state};
@@ -160,7 +160,7 @@ int store_put_run(struct store *store, const struct store_run *run, struct err *
 int store_put_task(struct store *store, const struct store_task *t, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, PUT_TASK, &b.stmt, err))
+    if (prepare_statement(store, PUT_TASK, &b.stmt, err))
         return -1;
     const char *const texts[] = {t->run,       t->id,           t->title,  t->engine,
                                  t->state,     t->failure,      t->reason, t->branch,
@@ -178,7 +178,7 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
 int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, PUT_SEAL, &b.stmt, err))
+    if (prepare_statement(store, PUT_SEAL, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_text(&b, digests);
@@ -188,7 +188,7 @@ int store_put_seal(struct store *store, const char *run, const char *digests, st
 int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, PUT_SPENDING, &b.stmt, err))
+    if (prepare_statement(store, PUT_SPENDING, &b.stmt, err))
         return -1;
     const char *const texts[] = {s->run, s->task, s->engine, s->model};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -205,7 +205,7 @@ int store_put_spending(struct store *store, const struct store_spending *s, stru
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, DROP_TASK, &b.stmt, err))
+    if (prepare_statement(store, DROP_TASK, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_text(&b, id);
@@ -213,7 +213,7 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
 }
 
 /* Not prepared once: a pragma takes effect when it is prepared. */
-static int execute(struct store *store, const char *text, struct err *err)
+static int execute_sql(struct store *store, const char *text, struct err *err)
 {
     return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
 }
@@ -221,8 +221,8 @@ static int execute(struct store *store, const char *text, struct err *err)
 int store_begin(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (execute(store, "pragma synchronous=full", err) || prepare(store, BEGIN, &stmt, err) ||
-        run_statement(store, stmt, "begin", err))
+    if (execute_sql(store, "pragma synchronous=full", err) ||
+        prepare_statement(store, BEGIN, &stmt, err) || run_statement(store, stmt, "begin", err))
         return -1;
     store->in_group = true;
     return 0;
@@ -236,16 +236,18 @@ bool store_in_group(const struct store *store)
 static int commit_group(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    return prepare(store, COMMIT, &stmt, err) || run_write(store, stmt, "commit", err) ? -1 : 0;
+    return prepare_statement(store, COMMIT, &stmt, err) || run_write(store, stmt, "commit", err)
+               ? -1
+               : 0;
 }
 
 int store_commit(struct store *store, struct err *err)
 {
     int rc = commit_group(store, err);
     if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
-        (void)execute(store, "rollback", NULL);
+        (void)execute_sql(store, "rollback", NULL);
     store->in_group = store->group_failed = false;
-    return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
+    return execute_sql(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
 
 /* Reads columns one after the other. */
@@ -274,7 +276,7 @@ static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err
 int store_version(struct store *store, int64_t *ret, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (prepare(store, DATA_VERSION, &stmt, err))
+    if (prepare_statement(store, DATA_VERSION, &stmt, err))
         return -1;
     int rc = store_step(store, stmt);
     if (rc == SQLITE_ROW)
@@ -287,7 +289,7 @@ int store_get_seal(struct store *store, const char *run, struct buf *ret, struct
     struct binder b = {0};
     if (store->version < STORE_HAS_SEALS)
         return 0;
-    if (prepare(store, GET_SEAL, &b.stmt, err))
+    if (prepare_statement(store, GET_SEAL, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     int rc = store_step(store, b.stmt);
@@ -301,7 +303,7 @@ int store_get_seal(struct store *store, const char *run, struct buf *ret, struct
 int store_has_landed(struct store *store, const char *commit, bool *ret_yes, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, HAS_LANDED, &b.stmt, err))
+    if (prepare_statement(store, HAS_LANDED, &b.stmt, err))
         return -1;
     bind_text(&b, commit);
     int rc = store_step(store, b.stmt);
@@ -389,7 +391,7 @@ int store_find_run(struct store *store, const char *id, struct arena *a, struct 
                    struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, id ? FIND_RUN : NEWEST_RUN, &b.stmt, err))
+    if (prepare_statement(store, id ? FIND_RUN : NEWEST_RUN, &b.stmt, err))
         return -1;
     if (id)
         bind_text(&b, id);
@@ -405,7 +407,7 @@ int store_find_task(struct store *store, const char *run, const char *id, struct
                     struct store_task *ret, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, FIND_TASK, &b.stmt, err))
+    if (prepare_statement(store, FIND_TASK, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_text(&b, id);
@@ -420,7 +422,7 @@ int store_find_task(struct store *store, const char *run, const char *id, struct
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (prepare(store, EACH_RUN, &stmt, err))
+    if (prepare_statement(store, EACH_RUN, &stmt, err))
         return -1;
     int rc;
     while ((rc = store_step(store, stmt)) == SQLITE_ROW) {
@@ -435,7 +437,7 @@ int store_each_task(struct store *store, const char *run, store_task_fn *fn, voi
                     struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, EACH_TASK, &b.stmt, err))
+    if (prepare_statement(store, EACH_TASK, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     int rc;
@@ -454,7 +456,7 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
     if (store->version < STORE_HAS_SPENDING)
         return 0;
     bool priced = store->version >= STORE_HAS_PRICES;
-    if (prepare(store, priced ? EACH_SPENDING : EACH_UNPRICED, &b.stmt, err))
+    if (prepare_statement(store, priced ? EACH_SPENDING : EACH_UNPRICED, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_int(&b, since);
@@ -482,7 +484,7 @@ static int each_event(struct store *store, enum store_statement query, const cha
                       int64_t after, store_event_fn *fn, void *ctx, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, query, &b.stmt, err))
+    if (prepare_statement(store, query, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_int(&b, after);

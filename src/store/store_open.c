@@ -70,9 +70,8 @@ static void install_open(void)
     done = true;
 }
 
-/* When SQLite changes to WAL or cleans up after it, it answers "locked" at once if waiting could be
- * a deadlock. Here it only means that another run begins or ends at the same moment, so we try
- * again. */
+/* When SQLite starts or ends WAL mode, it may answer "locked" at once, to avoid a deadlock. Here it
+ * only means that another run begins or ends at the same moment, so we try again. */
 static int execute_and_wait(struct store *store, const char *sql, const char *what, struct err *err)
 {
     for (int waited = 0;; waited += PAUSE_MS) {
@@ -86,7 +85,7 @@ static int execute_and_wait(struct store *store, const char *sql, const char *wh
 /* Passes the first row of a query to `fn`; no row is no failure. */
 typedef void row_fn(void *ctx, sqlite3_stmt *stmt);
 
-static int query(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
+static int query_rows(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
     int rc = store_prepare(store, sql, &stmt);
@@ -106,9 +105,9 @@ static void read_int(void *ctx, sqlite3_stmt *stmt)
 static int read_version(struct store *store, int *ret_version, int *ret_tables, struct err *err)
 {
     int version = 0, tables = 0;
-    if (query(store, "pragma user_version", read_int, &version, err) ||
-        query(store, "select count(*) from sqlite_master where name = 'runs'", read_int, &tables,
-              err))
+    if (query_rows(store, "pragma user_version", read_int, &version, err) ||
+        query_rows(store, "select count(*) from sqlite_master where name = 'runs'", read_int,
+                   &tables, err))
         return -1;
     if (version > VERSION)
         return err_set(
@@ -141,12 +140,12 @@ static void read_check(void *ctx, sqlite3_stmt *stmt)
 static int check_pages(struct store *store, struct err *err)
 {
     bool ended = true, good = false;
-    if (query(store, "select state, pid, pid_start from runs order by started desc limit 1",
-              read_ended, &ended, err))
+    if (query_rows(store, "select state, pid, pid_start from runs order by started desc limit 1",
+                   read_ended, &ended, err))
         return -1;
     if (ended)
         return 0;
-    if (query(store, "pragma quick_check(1)", read_check, &good, err))
+    if (query_rows(store, "pragma quick_check(1)", read_check, &good, err))
         return -1;
     if (good)
         return 0;
@@ -185,7 +184,7 @@ static int run_migrations(struct store *store, const char *dir, struct err *err)
 
 /* Migrates all or nothing. Another process that wants to migrate at the same moment waits, and then
  * finds it done. */
-static int migrate(struct store *store, const char *dir, struct err *err)
+static int migrate_schema(struct store *store, const char *dir, struct err *err)
 {
     if (execute_and_wait(store, "begin immediate", "begin", err))
         return -1;
@@ -217,7 +216,7 @@ static int prepare_store(struct store *store, const char *dir, struct err *err)
     /* Groups use "full"; the other writes are safe enough without it: see store.h. */
     if (execute_and_wait(store, "pragma journal_mode=wal; pragma synchronous=normal", "set up",
                          err) ||
-        (version < VERSION && migrate(store, dir, err)))
+        (version < VERSION && migrate_schema(store, dir, err)))
         return -1;
     keep_unchanged(store, false);
     return 0;

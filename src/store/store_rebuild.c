@@ -225,8 +225,8 @@ static struct store_task *parse_task_name(struct rebuild *rb, char *name)
     return run ? get_task(rb, run, name) : NULL;
 }
 
-/* The agent was done if we made the commit: then the task is checked again. An agent can commit as
- * well, so the branch alone proves nothing. */
+/* If we made the commit, the agent was done, and the task continues with its checks. The branch
+ * alone proves nothing, because an agent can commit, too. */
 static void read_branch(struct rebuild *rb, char *name, const char *commit)
 {
     autofree char *copy = mem_str(name);

@@ -16,7 +16,7 @@ static atomic_uint first, second; /* likewise: when the first and second signal 
 
 static void (*old_handlers[SIGNALS])(int signal);
 
-static unsigned now(void)
+static unsigned get_time_ms(void)
 {
     return (unsigned)clock_mono();
 }
@@ -26,8 +26,8 @@ static void on_signal(int signal)
     int saved = errno, times = atomic_fetch_add(&signals_seen, 1) + 1,
         waited_for = atomic_load(&group);
     if (times <= 2)
-        atomic_store(times == 1 ? &first : &second, now());
-    if (times > 1 && waited_for > 0 && now() - atomic_load(&wait_began) >= YOUNG_MS)
+        atomic_store(times == 1 ? &first : &second, get_time_ms());
+    if (times > 1 && waited_for > 0 && get_time_ms() - atomic_load(&wait_began) >= YOUNG_MS)
         (void)kill(-waited_for, times == 2 ? SIGTERM : SIGKILL);
     old_handlers[signal](signal);
     errno = saved;
@@ -50,7 +50,7 @@ int64_t interrupt_until(int64_t began, int64_t end)
     if (!times)
         return end;
     unsigned came = times > 1 ? atomic_load(&second) : atomic_load(&first);
-    int64_t ago = (int64_t)(now() - came), at = clock_mono() - ago;
+    int64_t ago = (int64_t)(get_time_ms() - came), at = clock_mono() - ago;
     int64_t patient = time_limit(FIRST_MS), first_ms = patient < FIRST_MS ? patient : FIRST_MS;
     int64_t until = (at > began ? at : began) + (times > 1 ? HURRY_MS : first_ms);
     return until < end ? until : end;
@@ -58,7 +58,7 @@ int64_t interrupt_until(int64_t began, int64_t end)
 
 void interrupt_begin(pid_t leader)
 {
-    atomic_store(&wait_began, now());
+    atomic_store(&wait_began, get_time_ms());
     atomic_store(&group, leader);
 }
 

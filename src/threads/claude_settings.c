@@ -18,7 +18,7 @@ enum { SETTINGS_MAX = 16 << 20 };
 
 struct settings {
     char *folder, *file;
-    char *original; /* the user's settings, byte by byte; no such file if he had none */
+    char *original; /* the user's settings, byte by byte; no such file if there were none */
 };
 
 static void settings_init(struct settings *s, const struct thread *t)
@@ -194,7 +194,7 @@ static bool is_same(const struct node *a, const struct node *b)
     return strcmp(left.s, right.s) == 0;
 }
 
-/* If the user has changed nothing since we added our hook, we can restore his own bytes. */
+/* If the user has changed nothing since we added our hook, we can restore the original bytes. */
 static bool is_unchanged(const struct settings *s, const struct node *now, struct buf *original)
 {
     struct doc doc;
@@ -219,7 +219,7 @@ static int restore_settings(const struct settings *s, const struct node *now, st
         return write_tree(s->file, now, err);
     if (unlink(s->file) < 0)
         return err_sys(err, "remove '%s'", s->file);
-    (void)rmdir(s->folder); /* fails if the user has files of his own in it */
+    (void)rmdir(s->folder); /* fails if the user has files in it */
     return 0;
 }
 

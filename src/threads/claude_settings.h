@@ -20,7 +20,7 @@ int claude_settings_add(const struct thread *t, const char *command, bool *ret_d
  * meanwhile. */
 int claude_settings_remove(const struct thread *t, struct err *err);
 
-/* Is it a path (absolute) where Claude Code keeps its own plans and memories? It writes them
+/* True if Claude Code keeps its own plans or memories at this absolute path. It writes them
  * outside all projects, but with the same tools as other files. */
 bool claude_keeps(const char *path);
 

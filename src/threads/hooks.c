@@ -20,7 +20,7 @@ enum { EXCLUDES_MAX = 64 << 20, PATH_TEXT_MAX = 1 << 16 };
 #define KEY      "core.hooksPath"
 #define EXCLUDED "/" CLAUDE_SETTINGS "\n"
 
-static char *hooks_folder(const struct thread *t)
+static char *get_hooks_folder(const struct thread *t)
 {
     return mem_printf("%s/anabranch.hooks", t->admin);
 }
@@ -98,8 +98,8 @@ static int write_gate(const char *folder, struct err *err)
     return write_script(folder, "pre-commit", &text, err);
 }
 
-/* Having these hooks changes nothing in git, so we always install them: the user may add his own
- * later. */
+/* Having these hooks changes nothing in git, so we always install them: the user may add hooks
+ * of the same names later. */
 static const char *const harmless_hooks[] = {
     "applypatch-msg",     "pre-applypatch",     "post-applypatch", "pre-merge-commit",
     "prepare-commit-msg", "commit-msg",         "post-commit",     "pre-rebase",
@@ -202,7 +202,8 @@ static int restore_hooks_path(const struct thread *t, const char *folder, struct
 static int install_git_hooks(const struct git_repo *repo, const struct thread *t,
                              const char *shared, struct err *err)
 {
-    autofree char *folder = hooks_folder(t), *default_hooks = mem_printf("%s/hooks", repo->common);
+    autofree char *folder = get_hooks_folder(t),
+                  *default_hooks = mem_printf("%s/hooks", repo->common);
     autobuf struct buf own = BUF_INIT;
     if (dirs_make_open(folder, err) || find_worktree_hooks(t, folder, &own, err))
         return -1;
@@ -254,7 +255,7 @@ int thread_hooks_install(const struct git_repo *repo, const struct thread *t, co
 
 int thread_hooks_remove(const struct thread *t, struct err *err)
 {
-    autofree char *folder = hooks_folder(t);
+    autofree char *folder = get_hooks_folder(t);
     if (claude_settings_remove(t, err))
         return -1;
     if (access(folder, F_OK) < 0)

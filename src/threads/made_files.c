@@ -1,6 +1,7 @@
 #include "threads/fanout/fanout.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "threads/claude_settings.h"
 
 #include <dirent.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Is it the settings file in Claude Code's folder? */
+/* True if it is the settings file in Claude Code's folder. */
 static bool is_settings(DIR *dir, const char *name)
 {
     struct stat st;
@@ -16,15 +17,14 @@ static bool is_settings(DIR *dir, const char *name)
            fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* Is the settings file the only entry of the folder? */
+/* True if the settings file is the only entry of the folder. */
 static bool has_only_settings(const struct thread *t, const char *folder)
 {
     autofree char *path = mem_printf("%s/%s", t->path, folder);
     DIR *dir = opendir(path);
     bool alone = dir != NULL;
     for (struct dirent *e; alone && (e = readdir(dir));)
-        alone = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-                is_settings(dir, e->d_name);
+        alone = str_is_dots(e->d_name) || is_settings(dir, e->d_name);
     if (dir)
         (void)closedir(dir);
     return alone;

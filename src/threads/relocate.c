@@ -12,7 +12,7 @@
 
 #define HOOKS "core.hooksPath"
 
-static const char *name_of(const struct thread *t)
+static const char *get_name(const struct thread *t)
 {
     return strrchr(t->admin, '/') + 1;
 }
@@ -21,16 +21,16 @@ static const char *name_of(const struct thread *t)
  * ours. */
 static bool find_old_hooks(const struct thread *t, struct buf *ret)
 {
-    autofree char *end = mem_printf("/worktrees/%s/anabranch.hooks", name_of(t));
+    autofree char *end = mem_printf("/worktrees/%s/anabranch.hooks", get_name(t));
     return worktree_config_get(t->admin, HOOKS, ret) && str_ends(ret->s, end);
 }
 
-/* Is the folder the worktree of this thread, even if the link between them is broken in one
- * direction? */
+/* True if the folder is the worktree of this thread, even if the link between them is broken in one
+ * direction. */
 static bool is_worktree_of(const struct thread *t, const char *path, bool *ret_intact)
 {
     autofree char *file = mem_printf("%s/.git", path),
-                  *end = mem_printf("/worktrees/%s", name_of(t));
+                  *end = mem_printf("/worktrees/%s", get_name(t));
     autobuf struct buf link = BUF_INIT;
     if (file_read(file, PATH_MAX, &link, NULL) || strncmp(link.s, "gitdir: /", 9) != 0)
         return false;
@@ -44,7 +44,7 @@ static bool is_worktree_of(const struct thread *t, const char *path, bool *ret_i
 static char *guess_new_path(const struct thread *t)
 {
     autobuf struct buf setting = BUF_INIT;
-    size_t tail = strlen(name_of(t)) + strlen("/worktrees/") + strlen("/anabranch.hooks");
+    size_t tail = strlen(get_name(t)) + strlen("/worktrees/") + strlen("/anabranch.hooks");
     if (!find_old_hooks(t, &setting))
         return NULL;
     buf_cut(&setting, setting.len - tail); /* the common folder before the move */
@@ -53,7 +53,7 @@ static char *guess_new_path(const struct thread *t)
     if (!before || strncmp(t->path, setting.s, before) != 0 || t->path[before] != '/')
         return NULL;
     autofree char *common =
-        mem_dup(t->admin, strlen(t->admin) - strlen(name_of(t)) - strlen("/worktrees/"));
+        mem_dup(t->admin, strlen(t->admin) - strlen(get_name(t)) - strlen("/worktrees/"));
     const char *now = strrchr(common, '/');
     return now ? mem_printf("%.*s%s", (int)(now - common), common, t->path + before) : NULL;
 }
@@ -71,7 +71,7 @@ bool thread_is_moved(const struct thread *t, struct buf *ret_path)
 static bool has_extension(const struct thread *t)
 {
     autofree char *common =
-        mem_dup(t->admin, strlen(t->admin) - strlen(name_of(t)) - strlen("/worktrees/"));
+        mem_dup(t->admin, strlen(t->admin) - strlen(get_name(t)) - strlen("/worktrees/"));
     return worktree_config_is_on(common);
 }
 

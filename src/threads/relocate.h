@@ -15,7 +15,7 @@ bool thread_is_moved(const struct thread *t, struct buf *ret_path);
 /* Explains why git does not check the paths of a thread's commits. NULL: it does. */
 const char *thread_hooks_off(const struct thread *t);
 
-/* Are its hooks off because our own settings name the old place? */
+/* True if its hooks are off because our own settings name the old place. */
 bool thread_hooks_are_stale(const struct thread *t);
 
 /* Repairs the links of moved worktrees, like `git worktree repair`, and our own settings that name

@@ -16,8 +16,8 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
  * for threads. */
 int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err);
 
-/* The same if there is no thread: resets what somebody configured who was killed before he had made
- * one. */
+/* The same if there is no thread: a fanout may have changed the configuration and died before it
+ * made one. */
 int threads_leave_none(const struct git_repo *repo, struct err *err);
 
 /* Locks the making and removal of threads: waits if necessary, and reports that to `waiting`

@@ -227,7 +227,7 @@ static char *guess_id(const char *path, const char *admin)
     return mem_str(id ? id + strlen("thread-") : name);
 }
 
-static char *hint_for(const char *admin, bool unreadable)
+static char *choose_hint(const char *admin, bool unreadable)
 {
     autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
     autobuf struct buf out = BUF_INIT;
@@ -244,8 +244,9 @@ static char *hint_for(const char *admin, bool unreadable)
 static void add_damaged(struct threads *ts, const char *admin, bool unreadable,
                         const struct err *why)
 {
-    struct thread_damaged d = {
-        .admin = mem_str(admin), .problem = mem_str(why->msg), .hint = hint_for(admin, unreadable)};
+    struct thread_damaged d = {.admin = mem_str(admin),
+                               .problem = mem_str(why->msg),
+                               .hint = choose_hint(admin, unreadable)};
     (void)find_worktree(admin, &d.path, NULL);
     d.id = guess_id(d.path, admin);
     vec_push(&ts->damaged, d);

@@ -91,7 +91,7 @@ int threads_check(const struct threads *ts, struct err *err);
 /* The thread whose worktree contains the folder, or NULL. */
 struct thread *thread_here(const struct threads *ts, const char *dir);
 
-/* Sorts threads that the caller has collected himself in the order above. */
+/* Sorts a list that the caller made, in the order above. */
 void threads_sort(struct threads *ts);
 
 #endif

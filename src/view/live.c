@@ -56,7 +56,7 @@ static bool is_over(enum task_state state)
     return state >= TASK_LANDED;
 }
 
-static void activate(struct live *l, uint32_t task)
+static void add_active_task(struct live *l, uint32_t task)
 {
     for (size_t i = 0; i < l->active.n; i++) {
         if (l->active.v[i] == task)
@@ -65,7 +65,7 @@ static void activate(struct live *l, uint32_t task)
     vec_push(&l->active, task);
 }
 
-static void deactivate(struct live *l, uint32_t task)
+static void remove_active_task(struct live *l, uint32_t task)
 {
     size_t kept = 0;
     for (size_t i = 0; i < l->active.n; i++) {
@@ -81,9 +81,9 @@ static void set_state(struct live *l, uint32_t task, enum task_state state)
     l->count[state]++;
     l->tasks[task].state = state;
     if (is_over(state))
-        deactivate(l, task);
+        remove_active_task(l, task);
     else
-        activate(l, task);
+        add_active_task(l, task);
 }
 
 void live_state(struct live *l, uint32_t task, enum task_state state)
@@ -333,7 +333,7 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
 }
 
 /* The longest path to the end. A task that takes longer than estimated may end at any moment. */
-static int64_t time_left(const struct live *l, int64_t now)
+static int64_t get_time_left(const struct live *l, int64_t now)
 {
     int64_t left = 0;
     for (uint32_t t = 0; t < l->plan->task_count; t++) {
@@ -372,7 +372,7 @@ static void add_counts(const struct live *l, struct buf *out)
 
 static void add_totals(const struct live *l, int64_t now, struct buf *out)
 {
-    int64_t left = l->graph->estimated ? time_left(l, now) : 0;
+    int64_t left = l->graph->estimated ? get_time_left(l, now) : 0;
     text_format_seconds(out, l->started ? now - l->started : 0);
     if (left > 0) {
         buf_addstr(out, ", about ");
@@ -385,7 +385,7 @@ static void add_totals(const struct live *l, int64_t now, struct buf *out)
     add_usage(out, l->tokens, l->usd);
 }
 
-static size_t id_width_of(const struct live *l, size_t shown, size_t columns)
+static size_t get_id_width(const struct live *l, size_t shown, size_t columns)
 {
     size_t width = ID_MIN, most = columns / 3 > ID_MIN ? columns / 3 : ID_MIN;
     for (size_t i = 0; i < shown; i++) {
@@ -420,7 +420,7 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     room -= limits;
     if (shown > room)
         shown = room ? room - 1 : 0;
-    size_t id_width = id_width_of(l, shown, columns), start;
+    size_t id_width = get_id_width(l, shown, columns), start;
     for (size_t i = 0; i < shown; i++) {
         start = out->len;
         add_task(l, l->active.v[i], now, id_width, columns, out);

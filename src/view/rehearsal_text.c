@@ -19,7 +19,7 @@ void rehearsal_clock_event(void *ctx, const struct event *ev)
         clock->agents--;
 }
 
-static const char *outcome_text(enum task_state state)
+static const char *get_outcome_text(enum task_state state)
 {
     switch (state) {
     case TASK_LANDED:
@@ -47,7 +47,7 @@ static const char *outcome_text(enum task_state state)
 
 static void add_task(struct buf *out, const char *id, size_t width, const struct task_status *s)
 {
-    buf_addf(out, "  %-*s  %s", (int)width, id, outcome_text(s->state));
+    buf_addf(out, "  %-*s  %s", (int)width, id, get_outcome_text(s->state));
     bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED || s->state == TASK_SKIPPED;
     if (s->state == TASK_FAILED)
         buf_addf(out, ": %s", failure_names[s->failure]);

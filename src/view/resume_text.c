@@ -19,7 +19,7 @@ static bool is_worth_a_line(const struct resume_task *rt)
     return rt->step > RESUME_KEEP && !is_fresh(rt);
 }
 
-static size_t id_width(const struct resume *r, const struct plan *plan)
+static size_t get_id_width(const struct resume *r, const struct plan *plan)
 {
     size_t width = 4;
     for (size_t t = 0; t < plan->task_count; t++) {
@@ -55,7 +55,7 @@ void resume_text(const struct run *run, const struct plan_file *pf, struct buf *
 {
     const struct resume *r = run_resumed(run);
     const struct plan *plan = &pf->plan;
-    size_t width = id_width(r, plan), fresh = 0;
+    size_t width = get_id_width(r, plan), fresh = 0;
     buf_addf(out, "Run %s%s\n", run_id(run), r->edited ? ", with an edited plan" : "");
     for (size_t t = 0; t < plan->task_count; t++) {
         const struct resume_task *rt = &r->tasks[t];

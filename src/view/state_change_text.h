@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Does the event report a change? It also reports errors. */
+/* True if the event reports a change. Such events also report errors. */
 bool state_change_text_is_change(const struct node *data);
 
 /* Is it saved work of a task, whose objects and copy are gone? */

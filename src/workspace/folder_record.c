@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
@@ -293,7 +294,7 @@ int folder_record_list_others(const char *common, const char *run_folder,
         return err_sys(err, "read '%s'", run_folder);
     for (struct dirent *e; (e = readdir(dir));) {
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+        if (!str_is_dots(e->d_name) &&
             folder_record_owner(common, path, folder, &id) == FOLDER_FOREIGN &&
             !(skips && skips(ctx, e->d_name)))
             strv_push(ret, path);

@@ -50,9 +50,9 @@ enum folder_owner folder_record_last(const char *common, const char *path, const
 enum folder_owner folder_record_owner(const char *common, const char *path, int folder,
                                       struct file_id *ret_id);
 
-/* Makes an empty folder at such a path, and adds it to the record. What somebody else has put there
- * gets another name beside it (FOLDER_OTHER). A folder of ours is deleted first; if the run has no
- * record, so is any folder. */
+/* Makes an empty folder at such a path, and adds it to the record. If somebody else has
+ * put something there, we rename that first (FOLDER_OTHER). We delete a folder of ours, and any
+ * folder if the run has no record. */
 int folder_record_make(const char *common, const char *path, const char *kind, mode_t mode,
                        struct err *err);
 

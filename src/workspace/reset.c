@@ -46,8 +46,7 @@ static bool remove_path(struct reset *r, int folder, const char *name, int depth
 static bool remove_names(struct reset *r, DIR *dir, int depth)
 {
     for (struct dirent *e; errno = 0, (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            !remove_path(r, dirfd(dir), e->d_name, depth + 1))
+        if (!str_is_dots(e->d_name) && !remove_path(r, dirfd(dir), e->d_name, depth + 1))
             return false;
     }
     return errno == 0;

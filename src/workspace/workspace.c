@@ -1,6 +1,7 @@
 #include "workspace/workspace.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
 #include "sys/contain/overlayfs.h"
@@ -293,7 +294,7 @@ bool workspace_has_tree(const struct workspace *ws)
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        n += !str_is_dots(e->d_name);
     if (dir)
         (void)closedir(dir);
     return n > 0 && !workspace_is_replaced(ws, &words);
@@ -311,7 +312,7 @@ bool workspace_is_whole(const struct workspace *ws)
 }
 
 /* A new path for its administrative folder, before that is deleted. */
-static char *admin_aside(const struct workspace *ws)
+static char *get_admin_aside(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = state_tmp_file_path(ws->common, name);
@@ -321,7 +322,7 @@ static char *admin_aside(const struct workspace *ws)
 int workspace_restore(struct workspace *ws, struct err *err)
 {
     autofree char *head = mem_printf("ref: %s", ws->branch);
-    autofree char *name = workspace_admin_name(ws->path), *old = admin_aside(ws);
+    autofree char *name = workspace_admin_name(ws->path), *old = get_admin_aside(ws);
     autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *lock = state_lock_path(ws->common);
     autobuf struct buf words = BUF_INIT;
@@ -370,7 +371,7 @@ int workspace_clear(const struct workspace *ws, struct err *err)
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
     autofree char *lock = state_lock_path(ws->common);
-    autofree char *aside = admin_aside(ws), *tree = NULL;
+    autofree char *aside = get_admin_aside(ws), *tree = NULL;
     autoclose int fd = -1;
     struct file_id id;
     if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err))
@@ -389,7 +390,7 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
 
 int workspace_forget(const struct workspace *ws, struct err *err)
 {
-    autofree char *lock = state_lock_path(ws->common), *aside = admin_aside(ws);
+    autofree char *lock = state_lock_path(ws->common), *aside = get_admin_aside(ws);
     autoclose int fd = -1;
     struct file_id id;
     if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) ||

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 #include "sys/contain/mounts.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
@@ -348,8 +349,7 @@ static char *find_name(int folder, const struct file_id *id)
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && !found && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            file_id_is_at(id, folder, e->d_name))
+        if (!str_is_dots(e->d_name) && file_id_is_at(id, folder, e->d_name))
             found = mem_str(e->d_name);
     }
     if (dir)

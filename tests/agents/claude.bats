@@ -73,14 +73,14 @@ begin_claude() {
     end_at_sigterm claude 'permissions: full'
 }
 
-@test "a claude whose engine is killed ends, and its session is gone on with" {
+@test "a claude whose engine is killed ends, and its session is resumed" {
     begin_claude
     go_on_after_kill claude
     [[ $(jq -r .session_id <(grep -h '"subtype":"init"' .git/anabranch/runs/*/a/*/out) | sort -u | wc -l) == 1 ]] || fail "another session"
     assert_clean 'refs/anabranch/salvage/*/a/*' # as it was when it was interrupted
 }
 
-@test "what claude made is mended in its session, and that goes on when it has landed" {
+@test "what claude made is repaired in its session, and that continues when it has landed" {
     begin_claude
     ask_agent claude a "verify: \"test -e fix || { echo 'MOCK> write fix 1'; exit 1; }\"" -- 'write a "one\n"'
     run_agents

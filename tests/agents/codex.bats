@@ -10,7 +10,7 @@ teardown() {
     model_stop
 }
 
-# What it would look for elsewhere ends at once, as without a network.
+# codex may look for things elsewhere: its requests fail at once, as without a network.
 begin_codex() {
     agent_available codex
     make_repo
@@ -101,7 +101,7 @@ END
     end_at_sigterm codex # in its sandbox
 }
 
-@test "codex: a session whose engine was killed is gone on with" {
+@test "codex: a session whose engine was killed is resumed" {
     begin_codex
     go_on_after_kill codex
     [[ $(jq -r 'select(.type == "thread.started").thread_id' .git/anabranch/runs/*/a/*/out | sort -u | wc -l) == 1 ]] || fail "another session"

@@ -71,7 +71,7 @@ few_turns() { # FOLDER
     end_at_sigterm gemini 'permissions: full'
 }
 
-@test "gemini: a session whose engine was killed is gone on with" {
+@test "gemini: a session whose engine was killed is resumed" {
     begin_gemini
     go_on_after_kill gemini
     [[ $(jq -r .session_id <(grep -h '"type":"init"' .git/anabranch/runs/*/a/*/out) | sort | uniq -c) == *' 2 '* ]] || fail "another session"

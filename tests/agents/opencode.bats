@@ -28,8 +28,7 @@ END
     begin_plan
 }
 
-# Of several that begin at once in a new home, one makes the database and the others fail; so it is made
-# before.
+# If several begin at once in a new home, one makes the database and the others fail. So we make it before.
 make_database() {
     local made=$BATS_FILE_TMPDIR/share
     [[ -e $made ]] || HOME=$BATS_FILE_TMPDIR/home opencode session list >/dev/null 2>&1 </dev/null 3>&- || fail "no database"
@@ -89,7 +88,7 @@ make_database() {
     end_at_sigterm opencode 'permissions: full'
 }
 
-@test "opencode: a session whose engine was killed is gone on with" {
+@test "opencode: a session whose engine was killed is resumed" {
     begin_opencode
     go_on_after_kill opencode
     [[ $(jq -rs '[.[].sessionID] | unique | length' <(cat .git/anabranch/runs/*/a/*/out)) == 1 ]] || fail "another session"

@@ -72,7 +72,7 @@ salvaged() {
     [[ $(logged) -eq 1000000 ]] || fail "its logs have $(logged) bytes"
 }
 
-# --- what is changed
+# Changed files
 
 @test "bounds: a change of more files than limits.change.files fails, and all of it is saved" {
     local how
@@ -152,7 +152,7 @@ salvaged() {
     assert_contains '100001 files not saved'
 }
 
-# --- what is left
+# Left files
 
 # bats test_tags=slow
 @test "bounds: twenty thousand folders in each other are removed" {
@@ -201,7 +201,7 @@ make_immutable() {
     assert_clean
 }
 
-@test "bounds: clean says of a workspace that it cannot delete that it failed, and resume goes on" {
+@test "bounds: clean says of a workspace that it cannot delete that it failed, and resume continues" {
     local line stays
     line=$(make_immutable)
     [[ -n $line ]] || skip 'no file can be made immutable here' # the other skip ends a subshell

@@ -131,7 +131,7 @@ assert_attacked_in_vain() {
     assert_contains 'names programs that it did not name when the last run began, which this run uses'
 }
 
-# --- the user's own programs
+# The user's own programs
 
 @test "config: the user's own filter is run as git runs it, and what it leaves behind is ended" {
     local name="it's \$HOME; a \"name\""

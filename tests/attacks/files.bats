@@ -103,7 +103,7 @@ assert_lands() { # KIND TARGET...
     assert_lands huge '$admin/HEAD' '$admin/index' '$REPO/.git/HEAD' '$REPO/.git/refs/heads/other' '$REPO/.git/info/exclude'
 }
 
-@test "files: what was put in the place of a shared file is told, and the file is put back" {
+@test "files: what was put in the place of a shared file is reported, and the file is put back" {
     make_repo
     cp .git/info/exclude "$BATS_TEST_TMPDIR/exclude"
     # shellcheck disable=SC2016

@@ -215,7 +215,7 @@ assert_sibling_is_there() {
     assert_in main elsewhere/inner inner
 }
 
-# --- what is verified
+# Verification
 
 @test "landing: a clean verification sees the commit and nothing else" {
     make_repo
@@ -271,7 +271,7 @@ END" 'read_only: true'
     ! grep -F "$HOME" "$BATS_TEST_TMPDIR/where" || fail "verified there"
 }
 
-@test "landing: a run that is killed during a clean verification leaves no tree when it goes on" {
+@test "landing: a run that is killed during a clean verification leaves no tree when it is resumed" {
     make_repo
     export TMPDIR=$BATS_TEST_TMPDIR/tmp
     mkdir "$TMPDIR"
@@ -290,7 +290,7 @@ END" 'read_only: true'
     assert_clean
 }
 
-# --- what has landed
+# Landed work
 
 trailers() { # TASK RUN
     printf 'done\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n' "$1" "$2"
@@ -300,7 +300,7 @@ sql() {
     sqlite3 .git/anabranch/state.db "$1"
 }
 
-@test "landing: a commit on the base that says it is a task's does not make that landed, when the run goes on" {
+@test "landing: a commit on the base that says it is a task's does not make that landed, when the run is resumed" {
     make_repo
     begin_plan 'landing: {style: squash}'
     # The run dies when the task has committed, and the base has a commit with its trailers.
@@ -355,7 +355,7 @@ Anabranch-Task: half'; touch $BATS_TEST_TMPDIR/working; $(until_exists again)"
     refute_in main half
 }
 
-@test "landing: an agent that moves the base is told of, whatever the commit says; another run is not" {
+@test "landing: an agent that moves the base is reported, whatever the commit says; another run is not" {
     make_repo
     begin_plan
     attack evil 'git update-ref refs/heads/main $(git commit-tree -p main -m x -m "Anabranch-Run: 20260101-000000-abcd" main^{tree})

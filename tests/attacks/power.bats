@@ -23,7 +23,7 @@ make_disk() {
     cd "$BATS_TEST_TMPDIR/disk" || return
 }
 
-# Whatever was noted of the start of the machine is of another one.
+# All records of the machine's start now name another start.
 start_again() {
     find .git/anabranch -name boot -exec sh -c 'echo another >"$1"' _ {} \;
     grep -rlZF "$(</proc/sys/kernel/random/boot_id)" .git/worktrees .git/anabranch/runs/*/run.folders | xargs -0r sed -i "s/$(</proc/sys/kernel/random/boot_id)/another/"

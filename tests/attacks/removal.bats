@@ -14,7 +14,7 @@ begin_removal() { # [LINE OF THE PLAN...]
     begin_plan 'defaults: {engine: sim, retry: 0}' "workspace: {provider: ${ANABRANCH_PROVIDER:-pool}}" "$@"
 }
 
-# What the agent has moved is still what it was, wherever it is now.
+# The agent may have moved the documents, but they are unchanged.
 assert_documents() {
     local found
     found=$(find "$BATS_TEST_TMPDIR" -path '*/letters/one' -exec cat {} +)

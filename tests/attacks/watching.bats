@@ -15,7 +15,7 @@ change() { # NAME MEMBER
         sed -n "s/.*\"$2\":\"\([^\"]*\)\".*/\1/p"
 }
 
-# --- the saved plan
+# The saved plan
 
 # A run that was killed, whose folder is $saved.
 killed_run() {
@@ -53,7 +53,7 @@ killed_run() {
     [[ $stderr == *"'$saved/run.json' is not as the run wrote it"* ]] || fail "it was resumed"
 }
 
-# --- saved work
+# Saved work
 
 # A line of an agent's shell that waits for a ref that ends so, deletes it and all of its kind, and prunes.
 wipe() { # END PATTERN
@@ -196,7 +196,7 @@ git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --
     [[ -z $stderr && -z $(find .git/anabranch/vault -type f) ]] || fail 'it comes back'
 }
 
-# --- the user's checkout
+# The user's checkout
 
 @test "files of the checkout that git does not track are watched, and their content is saved" {
     make_repo
@@ -258,7 +258,7 @@ ln -s "$HOME" ign && rm -r drafts && ln -s "$HOME/other" drafts; echo 1 >"$ws/mi
     [[ $(cat "$(change extra saved)") == more && $(cat "$(change drafts/one saved)") == draft ]] || fail 'not saved'
 }
 
-@test "what an agent stages, unstages or hides in the index of the checkout is told of" {
+@test "what an agent stages, unstages or hides in the index of the checkout is reported" {
     make_repo
     echo other >other
     git add other
@@ -284,7 +284,7 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
     ! git ls-files -v | grep -v '^H' || fail 'something is hidden still'
 }
 
-@test "what the user has staged, and our own landing, are not told of" {
+@test "what the user has staged, and our own landing, are not reported" {
     make_repo
     echo staged >>dir/inner
     git add dir/inner

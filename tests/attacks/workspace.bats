@@ -47,7 +47,7 @@ assert_user_unharmed() {
     ! git status --porcelain | grep -qv '^?? .anabranch/' || fail "status:" "$(git status --porcelain)"
 }
 
-# The attacked task failed with words about that, and the one that waited landed. What is mounted nobody can rename.
+# The attacked task failed with words about that, and the one that waited landed. Nobody can rename a mounted folder.
 assert_refused() { # TASK
     assert_summary honest landed
     assert_in main honest yes
@@ -143,7 +143,7 @@ saved_of() { # TASK
     [[ -e $(echo .git/anabranch/runs/*/other/1.other-*/index) ]] || fail "the folder is gone"
 }
 
-# --- after the engine's death
+# After the engine's death
 
 # Starts the plan, whose agent makes the file `here` when it is done and stays, and kills the engine then.
 killed_attack() {
@@ -220,7 +220,7 @@ stays() { # LINE OF SHELL
     assert_user_unharmed
 }
 
-# --- mounts
+# Mounts
 
 # The agent mounts the documents of the user's in its workspace, where our processes see the mount.
 mounts_there() { # PLACE [LINE OF SHELL]
@@ -255,7 +255,7 @@ teardown() {
     mounts_there '$ws/documents'
 }
 
-# --- beside others
+# Runs beside others
 
 @test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {
     begin_attack 'limits: {workers: 2}'

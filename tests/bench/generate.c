@@ -20,7 +20,7 @@ struct task {
     char claim[CLAIM_MAX];
 };
 
-/* --- shapes ------------------------------------------------------------------------------- */
+/* Shapes */
 
 typedef void shape_fn(struct task *t);
 
@@ -88,7 +88,7 @@ static struct task make_task(shape_fn *shape, unsigned n)
     return t;
 }
 
-/* --- syntaxes ----------------------------------------------------------------------------- */
+/* Syntaxes */
 
 static void print_deps(const struct task *t, const char *quote)
 {
@@ -157,7 +157,7 @@ static const struct {
     {"json", "{\n  \"name\": \"many tasks\",\n  \"tasks\": [", "\n  ]\n}\n", json_task},
 };
 
-/* --- both --------------------------------------------------------------------------------- */
+/* Shapes and syntaxes */
 
 static int usage(void)
 {

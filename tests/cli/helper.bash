@@ -130,8 +130,12 @@ run_plan() { # [OPTION...]
 # Runs the plan in the background. $engine is the process; its events go to the file `events` beside the
 # repository.
 start_plan() { # [OPTION...]
+    start_engine run "$@"
+}
+
+start_engine() { # COMMAND [OPTION...]
     events=$BATS_TEST_TMPDIR/events
-    "$ANABRANCH" run --engine sim --json "$@" plan.yaml \
+    "$ANABRANCH" "$1" --engine sim --json "${@:2}" plan.yaml \
         >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
     engine=$!
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"

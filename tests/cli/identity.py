@@ -70,7 +70,7 @@ class Editor:
     def __init__(self, features, rnd):
         self.features, self.rnd, self.log = features, rnd, []
 
-    # --- what there is
+    # The state before
 
     def look(self):
         """Files and folders, without those of other repositories."""
@@ -126,7 +126,7 @@ class Editor:
             f.write(text)
         os.chmod(path, mode)
 
-    # --- edits: what cannot be done is not done
+    # Edits: what cannot be done is not done
 
     def write(self):
         path = self.any_path()
@@ -249,7 +249,7 @@ class Editor:
             self.put(b'lib/x.' + name, b'one $Id$\r\ntwo\r\n')
         return name, how
 
-    # --- with git
+    # Calls of git
 
     def try_git(self, *args):
         done = subprocess.run(['git', *args], capture_output=True)
@@ -323,7 +323,7 @@ class Editor:
             self.put(os.path.join(path, b'left'), b'not committed\n')
         return path
 
-    # --- all of it
+    # All together
 
     def kinds(self):
         f = self.features
@@ -369,7 +369,7 @@ class Trial:
         self.plain = f'{self.dir}/plain'
         os.makedirs(self.dir)
 
-    # --- by git
+    # By git
 
     def make_module(self):
         path = f'{self.dir}/module'
@@ -424,7 +424,7 @@ class Trial:
             trees.append(git('rev-parse', 'HEAD^{tree}', cwd=path))
         return [t.decode().strip() for t in trees]
 
-    # --- by the program
+    # By the program
 
     def plan(self, provider):
         tasks = [{'id': f's{i}', 'engine': 'command', 'command': self.command(i), 'prompt': 'x', 'retry': 0,

@@ -183,3 +183,23 @@ touches() { # NAME...: lets agents continue
     local name
     for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
 }
+
+# Sets $MEANS to the means of containment that work here, for all tests of a file.
+find_means() {
+    chmod 711 "$BATS_RUN_TMPDIR" # for tests as another user
+    MEANS=$("$ANABRANCH" doctor --json | grep -o '"contain[^}]*"ok"' | sed -n 's/^"contain\.\([a-tv-z][^"]*\)".*/\1/p')
+    export MEANS
+}
+
+# Kills the engine of a run whose task t1 waits for the file `go`, and dates its events an hour back.
+kill_run_an_hour_ago() {
+    make_repo
+    begin_plan
+    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
+    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000'
+}

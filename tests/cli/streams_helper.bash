@@ -31,11 +31,7 @@ run_streams() { # [OPTION...]
 
 # Like start_plan, for streams.
 start_streams() { # [OPTION...]
-    events=$BATS_TEST_TMPDIR/events
-    "$ANABRANCH" streams --engine sim --json "$@" plan.yaml \
-        >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
-    engine=$!
-    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    start_engine streams "$@"
 }
 
 # Has the agent of a stream written this file? For tests with one run.

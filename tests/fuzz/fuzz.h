@@ -32,14 +32,14 @@ struct fuzz_input {
 };
 char *fuzz_line(struct fuzz_input *in);
 
-/* Whether s is a path as base/text/glob.h has it: relative, single slashes, no "." and "..". */
+/* True if s is a path as base/text/glob.h defines it: relative, single slashes, no "." and "..". */
 bool fuzz_is_path(const char *s);
 
 /* A string that a pattern could match, for each variant another one: its wildcards filled in. */
 enum { FUZZ_VARIANTS = 4 };
 char *fuzz_path_like(const char *pattern, unsigned variant);
 
-/* Whether s is one line of valid UTF-8 that does nothing to a terminal. */
+/* True if s is one line of valid UTF-8 that does nothing to a terminal. */
 bool fuzz_is_harmless(const char *s, size_t len);
 
 /* Reads text in a syntax and checks what holds of every result: a refusal says one thing, at a

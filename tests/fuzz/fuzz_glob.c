@@ -55,7 +55,8 @@ static int in_class(const struct oracle *o, const char *name, size_t len, unsign
     return -1;
 }
 
-/* Whether the bracket whose inside begins at p has b; *end is behind it, NULL if it is malformed.
+/* True if the bracket whose inside begins at p contains b. *end is behind it; NULL if it is
+ * malformed.
  */
 static bool in_bracket(const struct oracle *o, const char *p, unsigned char b, const char **end)
 {

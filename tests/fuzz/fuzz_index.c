@@ -20,7 +20,7 @@ struct git_batch {
     size_t id_len; /* in hexadecimal digits */
 };
 
-/* --- in place of git ---------------------------------------------------------------------- */
+/* Stand-ins for git */
 
 int git_batch_resolve(struct git_batch *batch, const char *expression, struct buf *out,
                       bool *ret_found, struct err *err)
@@ -69,13 +69,18 @@ int git_batch_write(struct git_batch *batch, enum git_batch_type type, const str
     return 0;
 }
 
-const char *git_batch_tree_id(const struct git_batch *batch, const struct buf *bytes)
+int git_batch_use_tree(struct git_batch *batch, const struct buf *bytes, struct buf *required,
+                       struct buf *ret_id, struct err *err)
 {
     static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
-    return bytes->len % 3 == 0 ? zeros + sizeof(zeros) - 1 - batch->id_len : NULL;
+    if (bytes->len % 3)
+        return git_batch_write(batch, GIT_BATCH_TREE, bytes, ret_id, err);
+    buf_add(ret_id, zeros, batch->id_len);
+    buf_addf(required, "%.*s\n", (int)batch->id_len, zeros);
+    return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
+/* Reading */
 
 static bool is_id(const struct git_index *index, const unsigned char *id)
 {

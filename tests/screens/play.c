@@ -72,7 +72,7 @@ static uint32_t task_of(const struct player *p, const char *id)
     return t->index;
 }
 
-/* --- what happens ------------------------------------------------------------------------- */
+/* Events */
 
 static void play_event(struct player *p, char *words)
 {
@@ -139,7 +139,7 @@ static void play_meet(struct player *p, char *words)
         cells[a * m->n + b] = cells[b * m->n + a] = meet;
 }
 
-/* --- keys --------------------------------------------------------------------------------- */
+/* Keys */
 
 static int take_key(const char **keys)
 {
@@ -177,7 +177,7 @@ static void play_keys(struct player *p, const char *keys)
     }
 }
 
-/* --- what is shown ------------------------------------------------------------------------ */
+/* The screen */
 
 static void print_styles(const struct canvas_line *l)
 {
@@ -214,7 +214,7 @@ static void play_draw(struct player *p, bool styles)
     }
 }
 
-/* --- scripts ------------------------------------------------------------------------------ */
+/* Scripts */
 
 static void play_many(struct player *p, const char *words)
 {

@@ -10,7 +10,7 @@
 #include "base/own.h"
 #include "sys/proc/capture.h"
 
-/* What it says; to be freed. */
+/* Returns the output of the line; the caller frees it. */
 static char *shell(const char *dir, const char *line)
 {
     autofree char *script =

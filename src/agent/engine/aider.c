@@ -9,8 +9,8 @@
  * Files that it writes into its folder for itself would count as the agent's work. So we turn them
  * off: histories, which nobody needs, the repository map, which has a cache there, and lines that
  * it adds to .gitignore. We commit its changes ourselves. */
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "aider", "--message-file", ctx->prompt_file,
@@ -72,7 +72,7 @@ static const char *const keys[] = {"ANTHROPIC_API_KEY",  "OPENAI_API_KEY",   "GE
 
 const struct engine_def engine_aider = {
     .program = "aider",
-    .build = build,
+    .build = build_call,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_TOOLS_MS,
     .no_persona = true,

@@ -40,8 +40,8 @@ static void limit_retries(struct agent_call *call)
         env_set(&call->env, name, "%d", 2);
 }
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
@@ -115,7 +115,7 @@ static const char *const keys[] = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
 /* Its tools start processes in sessions of their own: only SIGINT ends these too. */
 const struct engine_def engine_claude = {
     .program = "claude",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_claude,
     .interrupt_signal = SIGINT,
     .idle_ms = ENGINE_IDLE_MS,

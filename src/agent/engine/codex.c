@@ -69,8 +69,8 @@ static int check_home(const struct agent_call *call, struct err *err)
 }
 
 /* Options of the whole command go before `resume`, which does not accept all of them. */
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     autofree char *program = find_program(ctx->exe ? ctx->exe : "codex");
     if (check_home(call, err))
@@ -147,7 +147,7 @@ static const char *const log_marks[] = {"WARN codex_core::responses_retry",
 /* Its tools run in sessions of their own and end with it, however it ends. */
 const struct engine_def engine_codex = {
     .program = "codex",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_codex,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_MS,

@@ -16,8 +16,8 @@ static void push_template(struct strv *argv, const char *word, const char *promp
     strv_push(argv, out.s);
 }
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     if (task->command.shell)
@@ -28,6 +28,6 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
 }
 
 const struct engine_def engine_command = {
-    .build = build,
+    .build = build_call,
     .interrupt_signal = SIGTERM,
 };

@@ -47,8 +47,8 @@ static void add_spans(struct agent_call *call)
 }
 
 /* Without -p copilot reads the prompt from its input if that is not a terminal. */
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     autofree char *program = find_program(ctx->exe ? ctx->exe : "copilot");
     (void)err;
@@ -120,7 +120,7 @@ static const char *const log_marks[] = {"{\"type\":\"span\",", "{\"type\":\"metr
 /* On SIGTERM it ends its tools and reports the end; on SIGINT it fails while it ends. */
 const struct engine_def engine_copilot = {
     .program = "copilot",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_copilot,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_MS,

@@ -8,19 +8,19 @@
 
 /* Without a terminal gemini removes all tools that would need approval: "default" keeps those that
  * read, "auto_edit" also those that write files, "yolo" also commands. */
-static const char *approval_mode(const struct task *task)
+static const char *get_approval_mode(const struct task *task)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
         return "default";
     return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto_edit";
 }
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "gemini", "-o", "stream-json", "--approval-mode",
-               approval_mode(task), "--skip-trust", NULL);
+               get_approval_mode(task), "--skip-trust", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
     engine_args_push(task, &call->argv);
@@ -123,7 +123,7 @@ static const char *const keys[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
 
 const struct engine_def engine_gemini = {
     .program = "gemini",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_gemini,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_MS,

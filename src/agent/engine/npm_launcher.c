@@ -39,7 +39,7 @@ static bool ends_in(const char *path, const char *end)
 }
 
 /* The length of "@scope/package" in "@scope/package/file". */
-static size_t package_len(const char *script)
+static size_t measure_package(const char *script)
 {
     const char *name = strchr(script, '/');
     return name ? (size_t)(name - script) + 1 + strcspn(name + 1, "/") : 0;
@@ -57,6 +57,6 @@ char *launcher_native(const char *command, const char *script, const char *nativ
     if (access(beside, X_OK) == 0)
         return steal_ptr(beside);
     autofree char *below = mem_printf("%.*s%.*s/node_modules/%s", packages, real,
-                                      (int)package_len(script), script, native);
+                                      (int)measure_package(script), script, native);
     return access(below, X_OK) == 0 ? steal_ptr(below) : NULL;
 }

@@ -21,8 +21,8 @@ static void add_permissions(const struct task *task, struct agent_call *call)
         strv_push(&call->argv, "--auto");
 }
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "opencode", "run", "--format", "json",
@@ -94,7 +94,7 @@ static const char *const log_marks[] = {" level=INFO ", " level=WARN ", " level=
 
 const struct engine_def engine_opencode = {
     .program = "opencode",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_opencode,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_TOOLS_MS,

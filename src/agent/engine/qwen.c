@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-static const char *approval_mode(const struct task *task)
+static const char *get_approval_mode(const struct task *task)
 {
     if (task->read_only || task->permissions == PERMISSIONS_READ)
         return "default";
@@ -12,14 +12,14 @@ static const char *approval_mode(const struct task *task)
 }
 
 /* qwen reads an '@' in a prompt as a file name and inserts a blank before it. */
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     /* With this variable qwen reports why it waits; without it, it waits as long in silence. */
     static const char unattended[] = "QWEN_CODE_UNATTENDED_RETRY";
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "qwen", "-o", "stream-json", "--approval-mode",
-               approval_mode(task), NULL);
+               get_approval_mode(task), NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
     if (task->max_turns != PLAN_UNSET) {
@@ -72,7 +72,7 @@ static const char *const log_marks[] = {"[qwen-code] Waiting for API capacity", 
 
 const struct engine_def engine_qwen = {
     .program = "qwen",
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_qwen,
     .interrupt_signal = SIGTERM,
     .idle_ms = ENGINE_IDLE_MS,

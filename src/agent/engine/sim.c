@@ -2,8 +2,8 @@
 
 #include <signal.h>
 
-static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
-                 struct err *err)
+static int build_call(const struct task *task, const struct agent_context *ctx,
+                      struct agent_call *call, struct err *err)
 {
     (void)task;
     (void)err;
@@ -19,7 +19,7 @@ static const char *const account[] = {"SIM_ACCOUNT", NULL};
 static const struct denied_option denied[] = {{0}};
 
 const struct engine_def engine_sim = {
-    .build = build,
+    .build = build_call,
     .dialect = &dialect_sim,
     .interrupt_signal = SIGTERM,
     .resumes_limited = true,

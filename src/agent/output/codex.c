@@ -59,7 +59,7 @@ static const struct json_field fields[] = {
 
 /* Removes the shell from a command: of "/bin/bash -lc 'make test'" only the quoted text, if it
  * reads the same without quotes. */
-static char *plain_command(const char *command)
+static char *get_plain_command(const char *command)
 {
     const char *in = strstr(command, "sh -lc "), *blank = strchr(command, ' ');
     if (!in || blank != in + 2)
@@ -76,7 +76,7 @@ static char *plain_command(const char *command)
 static char *describe_action(const struct dialect_line *l)
 {
     if (dialect_is(l, ITEM, "command_execution")) {
-        autofree char *command = plain_command(dialect_text(l, COMMAND));
+        autofree char *command = get_plain_command(dialect_text(l, COMMAND));
         return mem_printf("shell %s", command);
     }
     if (dialect_is(l, ITEM, "file_change")) {

@@ -203,17 +203,17 @@ void dialect_add_helper(struct agent_report *report, const char *name)
     report->changed = true;
 }
 
-static int64_t subtract(int64_t all, int64_t before)
+static int64_t subtract_earlier(int64_t all, int64_t before)
 {
     return all > before ? all - before : 0;
 }
 
 void dialect_take_off(struct agent_report *report)
 {
-    report->tokens_in = subtract(report->tokens_in, report->before.in);
-    report->tokens_out = subtract(report->tokens_out, report->before.out);
-    report->cache_read = subtract(report->cache_read, report->before.cache_read);
-    report->cache_made = subtract(report->cache_made, report->before.cache_made);
+    report->tokens_in = subtract_earlier(report->tokens_in, report->before.in);
+    report->tokens_out = subtract_earlier(report->tokens_out, report->before.out);
+    report->cache_read = subtract_earlier(report->cache_read, report->before.cache_read);
+    report->cache_made = subtract_earlier(report->cache_made, report->before.cache_made);
     report->changed = true;
 }
 

@@ -56,7 +56,7 @@ static const struct json_field fields[] = {
 };
 
 /* Classifies an error text; false if it names nothing that we know. */
-static bool classify(const char *text, enum failure *ret)
+static bool classify_text(const char *text, enum failure *ret)
 {
     static const struct {
         const char *words;
@@ -85,7 +85,7 @@ static bool classify(const char *text, enum failure *ret)
 static void read_error(struct agent_report *r, const struct dialect_line *l)
 {
     enum failure failure;
-    (void)classify(dialect_text(l, MESSAGE), &failure);
+    (void)classify_text(dialect_text(l, MESSAGE), &failure);
     dialect_fail(r, failure, dialect_text(l, MESSAGE));
 }
 
@@ -101,7 +101,7 @@ static void read_result(struct agent_report *r, const struct dialect_line *l)
     r->changed = true;
     dialect_end(r, ok, message);
     if (!ok && !r->failed &&
-        (classify(dialect_text(l, ERROR_TYPE), &failure) || classify(message, &failure)))
+        (classify_text(dialect_text(l, ERROR_TYPE), &failure) || classify_text(message, &failure)))
         dialect_fail(r, failure, message);
 }
 

@@ -38,7 +38,7 @@ static char *skip_blanks(char *s)
 }
 
 /* The length of the JSON string at the beginning of s with its quotes; 0 if it is not closed. */
-static size_t quoted_length(const char *s)
+static size_t measure_quoted(const char *s)
 {
     for (size_t i = 1; s[i]; i++) {
         if (s[i] == '"')
@@ -78,7 +78,7 @@ static int parse_arg(char **s, struct strv *args, struct err *err)
         strv_push(args, split_word(s));
         return 0;
     }
-    size_t len = quoted_length(*s);
+    size_t len = measure_quoted(*s);
     if (!len || ((*s)[len] && !is_blank((*s)[len])) || !push_quoted(args, *s, len))
         return err_set(err, ERR_INPUT, "argument %zu is not a JSON string", args->n + 1);
     *s = skip_blanks(*s + len);
@@ -89,7 +89,7 @@ static int parse_arg(char **s, struct strv *args, struct err *err)
 static void parse_rest(char **s, struct strv *args)
 {
     size_t len = strlen(*s);
-    bool quoted = **s == '"' && quoted_length(*s) == len;
+    bool quoted = **s == '"' && measure_quoted(*s) == len;
     if (!quoted || !push_quoted(args, *s, len))
         strv_push(args, *s);
     *s += len;
@@ -111,7 +111,7 @@ static int parse_args(struct sim_call *call, char *s, struct err *err)
     return 0;
 }
 
-static size_t trimmed_length(const char *s, size_t len)
+static size_t measure_trimmed(const char *s, size_t len)
 {
     while (len && is_blank(s[len - 1]))
         len--;
@@ -134,7 +134,7 @@ int sim_call_parse(struct sim_call *call, const char *s, size_t len, int64_t att
     *call = (struct sim_call){.due = true};
     if (memchr(s, '\0', len) || text_valid(s, len) < len)
         return err_set(err, ERR_INPUT, "is not UTF-8 text");
-    autofree char *line = mem_dup(s, trimmed_length(s, len));
+    autofree char *line = mem_dup(s, measure_trimmed(s, len));
     char *at = skip_blanks(line);
     const char *name = split_word(&at);
     while (strcmp(name, "on") == 0) {
@@ -150,7 +150,7 @@ int sim_call_parse(struct sim_call *call, const char *s, size_t len, int64_t att
 
 bool sim_step_is_for_one(const char *s, size_t len)
 {
-    autofree char *line = mem_dup(s, trimmed_length(s, len));
+    autofree char *line = mem_dup(s, measure_trimmed(s, len));
     char *at = skip_blanks(line);
     return strcmp(split_word(&at), "on") == 0;
 }

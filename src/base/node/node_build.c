@@ -1,5 +1,8 @@
 #include "base/node/node_build.h"
 
+#include "base/buf.h"
+#include "base/text/timestamp.h"
+
 #include <string.h>
 
 static const struct pos nowhere;
@@ -79,6 +82,13 @@ bool build_is_true(const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     return n && n->kind == NODE_BOOL && n->truth;
+}
+
+void node_put_time(struct arena *a, struct node *map, const char *key, int64_t time)
+{
+    autobuf struct buf text = BUF_INIT;
+    timestamp_format(&text, time);
+    node_put_string(a, map, key, text.s);
 }
 
 void node_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list)

@@ -23,6 +23,9 @@ void node_put_int(struct arena *a, struct node *map, const char *key, int64_t n)
 void node_put_real(struct arena *a, struct node *map, const char *key, double real);
 void node_put_bool(struct arena *a, struct node *map, const char *key, bool truth);
 
+/* A time in ms since 1970, as text. */
+void node_put_time(struct arena *a, struct node *map, const char *key, int64_t time);
+
 void node_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list);
 
 /* Add an entry to a list. */

@@ -127,7 +127,7 @@ static struct byteset intersect_sets(const struct byteset *a, const struct bytes
     return both;
 }
 
-static enum kind common_kind(const struct step *a, const struct step *b)
+static enum kind get_common_kind(const struct step *a, const struct step *b)
 {
     if (a->kind == KIND_NONE || b->kind == KIND_NONE)
         return KIND_NONE;
@@ -135,7 +135,7 @@ static enum kind common_kind(const struct step *a, const struct step *b)
     return byteset_kind(&both);
 }
 
-static enum kind kind_for_loop(const struct step *moving, const struct step *looping)
+static enum kind get_kind_for_loop(const struct step *moving, const struct step *looping)
 {
     if (looping->loop == LOOP_NONE)
         return KIND_NONE;
@@ -152,9 +152,9 @@ static void grid_visit(struct grid *g, size_t i, size_t j)
     }
     if (a->loop && b->loop)
         grid_step(g, i, j, MOVE_STAY, KIND_OTHER);
-    grid_step(g, i, j, MOVE_A, kind_for_loop(a, b));
-    grid_step(g, i, j, MOVE_B, kind_for_loop(b, a));
-    grid_step(g, i, j, MOVE_BOTH, common_kind(a, b));
+    grid_step(g, i, j, MOVE_A, get_kind_for_loop(a, b));
+    grid_step(g, i, j, MOVE_B, get_kind_for_loop(b, a));
+    grid_step(g, i, j, MOVE_BOTH, get_common_kind(a, b));
     uint32_t dist = g->rows[i % ROWS].dist[j][PART_NAME];
     if (a->accept && b->accept && dist < g->best) {
         g->best = dist;
@@ -199,7 +199,8 @@ static char pick_byte(const struct byteset *s)
     return '.';
 }
 
-static char byte_of_move(const struct grid *g, size_t i, size_t j, enum move move, enum part part)
+static char get_byte_of_move(const struct grid *g, size_t i, size_t j, enum move move,
+                             enum part part)
 {
     const struct byteset *a = &g->a->steps[i].set, *b = &g->b->steps[j].set;
     if (part != PART_NAME)
@@ -224,7 +225,7 @@ static void grid_trace(const struct grid *g, struct buf *out)
         i -= moves[move].a;
         j -= moves[move].b;
         if (moves[move].bytes)
-            *--s = byte_of_move(g, i, j, move, part);
+            *--s = get_byte_of_move(g, i, j, move, part);
         part = code % PARTS;
     }
 }
@@ -243,14 +244,14 @@ bool chain_overlap(const struct chain *a, const struct chain *b, struct buf *ret
     return true;
 }
 
-static size_t common_prefix_len(const struct glob *a, const struct glob *b)
+static size_t measure_common_prefix(const struct glob *a, const struct glob *b)
 {
     return a->prefix_len < b->prefix_len ? a->prefix_len : b->prefix_len;
 }
 
 static bool prefixes_agree(const struct glob *a, const struct glob *b)
 {
-    size_t n = common_prefix_len(a, b);
+    size_t n = measure_common_prefix(a, b);
     return (a->fold || b->fold ? strncasecmp(a->prefix, b->prefix, n)
                                : memcmp(a->prefix, b->prefix, n)) == 0;
 }
@@ -258,7 +259,7 @@ static bool prefixes_agree(const struct glob *a, const struct glob *b)
 /* For two names whose prefixes agree: true if the shorter one ends at the end of a component. */
 static bool plain_names_overlap(const struct glob *a, const struct glob *b)
 {
-    size_t n = common_prefix_len(a, b);
+    size_t n = measure_common_prefix(a, b);
     char next = a->prefix_len > n ? a->prefix[n] : b->prefix[n];
     return n == 0 || a->prefix[n - 1] == '/' || next == '/' || next == '\0';
 }

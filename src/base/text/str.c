@@ -22,3 +22,21 @@ int str_compare(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
+
+bool str_is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* The order of a character in a path; the end and the slash come first. */
+static int rank_char(char c)
+{
+    return !c ? 0 : c == '/' ? 1 : (unsigned char)c + 1;
+}
+
+int str_compare_paths(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return rank_char(*a) - rank_char(*b);
+}

@@ -9,6 +9,10 @@
 bool str_begins(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
 bool str_same(const char *a, const char *b);   /* both may be NULL */
+bool str_is_dots(const char *name);            /* "." or "..", which every folder has */
 int str_compare(const void *a, const void *b); /* compares two char * by bytes, for qsort() */
+
+/* Compares paths in the order of a walk: a folder, then its contents, then its next sibling. */
+int str_compare_paths(const char *a, const char *b);
 
 #endif

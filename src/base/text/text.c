@@ -74,7 +74,7 @@ void text_encode(struct buf *out, uint32_t c)
 
 /* Counts the ASCII bytes at the start of s, in whole words. Most texts are mostly ASCII, so this is
  * fast. */
-static size_t ascii_len(const char *s, size_t len)
+static size_t count_ascii(const char *s, size_t len)
 {
     size_t at = 0;
     for (uint64_t word; len - at >= sizeof(word); at += sizeof(word)) {
@@ -87,14 +87,14 @@ static size_t ascii_len(const char *s, size_t len)
 
 size_t text_valid(const char *s, size_t len)
 {
-    size_t at = ascii_len(s, len);
+    size_t at = count_ascii(s, len);
     for (size_t n; at < len; at += n) {
         uint32_t c;
         n = text_decode(s + at, len - at, &c);
         if (!n)
             break;
         if (n == 1)
-            n += ascii_len(s + at + 1, len - at - 1);
+            n += count_ascii(s + at + 1, len - at - 1);
     }
     return at;
 }
@@ -110,7 +110,7 @@ static void open_locale(void)
 
 /* wcwidth() uses the current locale, and the user's may be "C". We switch to a UTF-8 locale for the
  * call. */
-static size_t utf8_char_width(uint32_t c)
+static size_t measure_utf8_char(uint32_t c)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, open_locale);
@@ -123,19 +123,19 @@ static size_t utf8_char_width(uint32_t c)
 }
 
 /* Returns the width of the character at s, and its number of bytes. */
-static size_t char_width(const char *s, size_t len, size_t *ret_bytes)
+static size_t measure_char(const char *s, size_t len, size_t *ret_bytes)
 {
     uint32_t c;
     size_t n = text_decode(s, len, &c);
     *ret_bytes = n ? n : 1;
-    return n > 1 ? utf8_char_width(c) : 1;
+    return n > 1 ? measure_utf8_char(c) : 1;
 }
 
 size_t text_width(const char *s, size_t len)
 {
     size_t width = 0;
     for (size_t at = 0, n; at < len; at += n)
-        width += char_width(s + at, len - at, &n);
+        width += measure_char(s + at, len - at, &n);
     return width;
 }
 
@@ -143,7 +143,7 @@ size_t text_fit(const char *s, size_t len, size_t columns)
 {
     size_t at = 0;
     for (size_t n; at < len; at += n) {
-        size_t width = char_width(s + at, len - at, &n);
+        size_t width = measure_char(s + at, len - at, &n);
         if (width > columns)
             break;
         columns -= width;

@@ -76,3 +76,13 @@ void plan_print_problems(const struct problems *ps)
         add_count(&text, ps);
     (void)fwrite(text.s, 1, text.len, stderr); /* we could not report a failure */
 }
+
+int plan_open(struct plan_file *pf, const char *path, const struct plan_opts *opts)
+{
+    autoproblems struct problems ps;
+    struct doc_options doc = plan_doc_options(opts);
+    problems_init(&ps, path);
+    int rc = plan_file_open(pf, path, &doc, &ps);
+    plan_print_problems(&ps);
+    return rc ? EXIT_USAGE : EXIT_OK;
+}

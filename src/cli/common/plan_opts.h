@@ -8,6 +8,7 @@
 #include "cli/frame/cli.h"
 #include "doc/doc.h"
 #include "plan/plan.h"
+#include "project/plan_file.h"
 
 #include <stdint.h>
 
@@ -19,18 +20,15 @@ struct plan_opts {
 extern const char *const plan_syntaxes[];
 
 /* Both options, for a struct whose first member is a struct plan_opts. */
-#define PLAN_OPTS                                                                                  \
-    {"syntax",                                                                                     \
-     0,                                                                                            \
-     OPT_CHOICE,                                                                                   \
-     offsetof(struct plan_opts, syntax),                                                           \
-     "SYNTAX",                                                                                     \
-     plan_syntaxes,                                                                                \
-     "Read the plan in this syntax, whatever the ending of its name"},                             \
+#define PLAN_OPT(name, kind, member, arg, choices, help)                                           \
     {                                                                                              \
-        "max-size", 0, OPT_COUNT, offsetof(struct plan_opts, max_size), "SIZE", NULL,              \
-            "Read plans up to this size (4MiB)"                                                    \
+        name, 0, kind, offsetof(struct plan_opts, member), arg, choices, help                      \
     }
+#define PLAN_OPTS                                                                                  \
+    PLAN_OPT("syntax", OPT_CHOICE, syntax, "SYNTAX", plan_syntaxes,                                \
+             "Read the plan in this syntax, whatever the ending of its name"),                     \
+        PLAN_OPT("max-size", OPT_COUNT, max_size, "SIZE", NULL,                                    \
+                 "Read plans up to this size (4MiB)")
 
 extern const struct arg plan_args[]; /* only PLAN */
 
@@ -45,5 +43,9 @@ int plan_find_engine(const char *name, enum agent_engine *ret);
 
 /* Prints all problems on standard error, and their number. */
 void plan_print_problems(const struct problems *ps);
+
+/* Reads and checks the plan that a command names, and prints its problems. Returns EXIT_OK or
+ * EXIT_USAGE. Call plan_file_close() in both cases. */
+int plan_open(struct plan_file *pf, const char *path, const struct plan_opts *opts);
 
 #endif

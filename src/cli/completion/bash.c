@@ -61,12 +61,12 @@ static const char tail[] =
     "\n"
     "complete -F _anabranch anabranch\n";
 
-static void begin(struct buf *out, const char *about, const char *name, const char *word)
+static void begin_function(struct buf *out, const char *about, const char *name, const char *word)
 {
     buf_addf(out, "\n# %s\n%s\n{\n    case %s in\n", about, name, word);
 }
 
-static void end(struct buf *out, const char *otherwise)
+static void end_function(struct buf *out, const char *otherwise)
 {
     buf_addf(out, "    *) %s ;;\n    esac\n}\n", otherwise);
 }
@@ -89,15 +89,15 @@ static void add_value(struct buf *out, const char *command, const struct opt *op
 static void add_values(struct buf *out)
 {
     const struct command *cmd;
-    begin(out, "Sets $words to the values of an option; fails where it takes none.",
-          "_anabranch_values() # COMMAND OPTION", "$1:$2");
+    begin_function(out, "Sets $words to the values of an option; fails where it takes none.",
+                   "_anabranch_values() # COMMAND OPTION", "$1:$2");
     for (size_t i = 0; (cmd = cli_next(&i));) {
         for (const struct opt *o = cmd->opts; o && o->name; o++)
             add_value(out, cmd->name, o);
     }
     for (const struct opt *o = cli_common_opts; o->name; o++)
         add_value(out, "*", o);
-    end(out, "return 1");
+    end_function(out, "return 1");
 }
 
 static void add_option_names(struct buf *out, const struct command *cmd)
@@ -112,11 +112,12 @@ static void add_option_names(struct buf *out, const struct command *cmd)
 static void add_options(struct buf *out)
 {
     const struct command *cmd;
-    begin(out, "Sets $words to the options of a command.", "_anabranch_options() # COMMAND", "$1");
+    begin_function(out, "Sets $words to the options of a command.",
+                   "_anabranch_options() # COMMAND", "$1");
     add_option_names(out, NULL);
     for (size_t i = 0; (cmd = cli_next(&i));)
         add_option_names(out, cmd);
-    end(out, "words=''");
+    end_function(out, "words=''");
 }
 
 static void add_argument(struct buf *out, const struct command *cmd, const struct arg *arg)
@@ -134,8 +135,8 @@ static void add_argument(struct buf *out, const struct command *cmd, const struc
 static void add_arguments(struct buf *out)
 {
     const struct command *cmd;
-    begin(out, "Sets $words to what the argument at INDEX of a command may be.",
-          "_anabranch_arguments() # COMMAND INDEX", "$1:$2");
+    begin_function(out, "Sets $words to what the argument at INDEX of a command may be.",
+                   "_anabranch_arguments() # COMMAND INDEX", "$1:$2");
     buf_addstr(out, "    :0) words='");
     for (size_t i = 0; (cmd = cli_next(&i));)
         buf_addf(out, "%s%s", i > 1 ? " " : "", cmd->name);
@@ -144,7 +145,7 @@ static void add_arguments(struct buf *out)
         for (const struct arg *a = cmd->args; a && a->name; a++)
             add_argument(out, cmd, a);
     }
-    end(out, "words=''");
+    end_function(out, "words=''");
 }
 
 void completion_bash(struct buf *out)

@@ -50,8 +50,8 @@ static void add_head(struct buf *out)
     buf_addstr(out, middle);
 }
 
-/* The beginning of a line that holds for one command, for the program (""), or for all (NULL). */
-static void begin(struct buf *out, const char *command)
+/* Begins a line that holds for one command, for the program (""), or for all (NULL). */
+static void begin_line(struct buf *out, const char *command)
 {
     buf_addstr(out, "complete -c anabranch");
     if (command)
@@ -60,7 +60,7 @@ static void begin(struct buf *out, const char *command)
 
 static void add_opt(struct buf *out, const char *command, const struct opt *opt)
 {
-    begin(out, command);
+    begin_line(out, command);
     buf_addf(out, " -l %s", opt->name);
     if (opt->letter)
         buf_addf(out, " -s %c", opt->letter);
@@ -78,7 +78,7 @@ static void add_opt(struct buf *out, const char *command, const struct opt *opt)
 
 static void add_arg(struct buf *out, const char *command, const struct arg *arg)
 {
-    begin(out, command);
+    begin_line(out, command);
     if (arg->file) {
         buf_addstr(out, " -F\n");
         return;
@@ -91,7 +91,7 @@ static void add_arg(struct buf *out, const char *command, const struct arg *arg)
 static void add_command(struct buf *out, const struct command *cmd)
 {
     buf_addch(out, '\n');
-    begin(out, "");
+    begin_line(out, "");
     buf_addf(out, " -a %s -d ", cmd->name);
     add_quoted(out, cmd->summary);
     buf_addch(out, '\n');

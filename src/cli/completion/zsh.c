@@ -54,7 +54,7 @@ static void add_value(struct buf *out, const struct opt *opt)
     }
 }
 
-/* Where an option takes a value, '+' and '=' let it be in the same word as well as in the next. */
+/* '+' and '=' after an option allow its value in the same word as well as in the next. */
 static void add_opt(struct buf *out, const struct opt *opt)
 {
     bool value = opt->kind != OPT_FLAG;

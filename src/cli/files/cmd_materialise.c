@@ -111,7 +111,7 @@ static int convert_workspace(struct workspace *ws, struct err *err)
     return 0;
 }
 
-static int materialise(const struct lookup *look, const struct report_task *t, const char *dir)
+static int materialise_task(const struct lookup *look, const struct report_task *t, const char *dir)
 {
     own_cleanup(workspace_done) struct workspace ws = {0};
     struct err err = {0};
@@ -146,7 +146,7 @@ static int run_materialise(const void *options, int argc, char **argv)
         code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK && (!t->row.workspace || !look.repo.root))
         code = cli_fail(EXIT_USAGE, "task '%s' has no workspace now", argv[0]);
-    return code == EXIT_OK ? materialise(&look, t, argc > 1 ? argv[1] : NULL) : code;
+    return code == EXIT_OK ? materialise_task(&look, t, argc > 1 ? argv[1] : NULL) : code;
 }
 
 static const struct opt opts_table[] = {

@@ -175,7 +175,7 @@ static int show_salvage(struct salvage_context *p, const struct salvage_opts *op
 }
 
 /* The default is beside the checkout: "../project-task-2". */
-static char *default_folder(const struct salvage_context *p, const struct salvage *s)
+static char *get_default_folder(const struct salvage_context *p, const struct salvage *s)
 {
     const char *task = strchr(s->id, '/');
     char *dir = mem_printf("%s-%s", p->repo.root, task ? task + 1 : s->id);
@@ -197,7 +197,7 @@ static int restore_salvage(struct salvage_context *p, const struct salvage_opts 
     autobuf struct buf out = BUF_INIT;
     if (salvages_find(&p->all, words[0], &s, &err))
         return cli_fail_by(&err);
-    autofree char *dir = words[1] ? make_absolute(words[1]) : default_folder(p, s);
+    autofree char *dir = words[1] ? make_absolute(words[1]) : get_default_folder(p, s);
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
     if (salvage_restore(s, &p->at, dir, branch, &err))
         return cli_fail_by(&err);

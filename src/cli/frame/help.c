@@ -21,7 +21,7 @@ static void add_words_entry(struct page *page, const char *label, const char *he
 }
 
 /* The text between an option and its value. */
-static const char *value_prefix(const struct opt *opt)
+static const char *get_value_prefix(const struct opt *opt)
 {
     return opt->kind == OPT_OPTIONAL_CHOICE ? "[=" : opt->arg ? " " : "";
 }
@@ -34,7 +34,7 @@ void help_usage_words(const struct command *cmd, struct strv *out)
     }
     strv_push(out, cmd->name);
     for (const struct opt *o = cmd->opts; o && o->name; o++)
-        strv_pushf(out, "[--%s%s%s%s]%s", o->name, value_prefix(o), o->arg ? o->arg : "",
+        strv_pushf(out, "[--%s%s%s%s]%s", o->name, get_value_prefix(o), o->arg ? o->arg : "",
                    o->kind == OPT_OPTIONAL_CHOICE ? "]" : "", o->kind == OPT_LIST ? "..." : "");
     for (const struct arg *a = cmd->args; a && a->name; a++)
         strv_pushf(out, "%s%s%s%s", a->optional ? "[" : "", a->name, a->optional ? "]" : "",
@@ -64,11 +64,12 @@ static void add_args(struct page *page, const struct command *cmd)
         add_words_entry(page, a->name, a->help, a->choices);
 }
 
-static char *opt_label(const struct opt *opt)
+static char *get_opt_label(const struct opt *opt)
 {
     const char letter[] = {'-', opt->letter, ',', '\0'};
-    return mem_printf("%s --%s%s%s%s", opt->letter ? letter : "   ", opt->name, value_prefix(opt),
-                      opt->arg ? opt->arg : "", opt->kind == OPT_OPTIONAL_CHOICE ? "]" : "");
+    return mem_printf("%s --%s%s%s%s", opt->letter ? letter : "   ", opt->name,
+                      get_value_prefix(opt), opt->arg ? opt->arg : "",
+                      opt->kind == OPT_OPTIONAL_CHOICE ? "]" : "");
 }
 
 static void add_opts(struct page *page, const struct command *cmd)
@@ -76,11 +77,11 @@ static void add_opts(struct page *page, const struct command *cmd)
     const struct opt *opt;
     page_add_heading(page, "Options");
     for (size_t i = 0; (opt = options_at(cmd, i)); i++) {
-        autofree char *label = opt_label(opt);
+        autofree char *label = get_opt_label(opt);
         page_measure(page, label);
     }
     for (size_t i = 0; (opt = options_at(cmd, i)); i++) {
-        autofree char *label = opt_label(opt);
+        autofree char *label = get_opt_label(opt);
         add_words_entry(page, label, opt->help, opt->choices);
     }
 }

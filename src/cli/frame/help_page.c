@@ -15,7 +15,7 @@ enum {
     LABEL_MAX = 24, /* the text of a wider label begins on the next line */
 };
 
-static size_t page_width(void)
+static size_t get_page_width(void)
 {
     size_t width = term_columns(STDOUT_FILENO);
     if (width == 0 || width > WIDTH_MAX)
@@ -25,7 +25,7 @@ static size_t page_width(void)
 
 void page_init(struct page *page)
 {
-    *page = (struct page){.text = BUF_INIT, .width = page_width()};
+    *page = (struct page){.text = BUF_INIT, .width = get_page_width()};
 }
 
 void page_done(struct page *page)

@@ -34,7 +34,7 @@ static const struct opt program_opts[] = {
     {0},
 };
 
-static size_t opt_count(const struct opt *opts)
+static size_t count_opts(const struct opt *opts)
 {
     size_t n = 0;
     while (opts && opts[n].name)
@@ -49,11 +49,11 @@ static const struct opt *own_opts(const struct command *cmd)
 
 const struct opt *options_at(const struct command *cmd, size_t i)
 {
-    size_t own = opt_count(own_opts(cmd));
+    size_t own = count_opts(own_opts(cmd));
     if (i < own)
         return &own_opts(cmd)[i];
     const struct opt *opt = &cli_common_opts[i - own];
-    return i - own < opt_count(cli_common_opts) ? opt : NULL;
+    return i - own < count_opts(cli_common_opts) ? opt : NULL;
 }
 
 void options_add_words(struct buf *out, const char *const *words, const char *comma,
@@ -66,7 +66,7 @@ void options_add_words(struct buf *out, const char *const *words, const char *co
     }
 }
 
-/* What getopt_long returns for the i-th option is LONG_BASE + i, or its letter. */
+/* getopt_long() returns LONG_BASE + i for the i-th option, or its letter. */
 enum { LONG_BASE = 256 };
 
 struct parser {
@@ -115,7 +115,7 @@ static const struct opt *find_opt(const struct parser *p, int val)
     return NULL;
 }
 
-static const char *owner_name(const struct parser *p)
+static const char *get_owner_name(const struct parser *p)
 {
     return p->cmd ? p->cmd->name : "anabranch";
 }
@@ -124,9 +124,9 @@ static int fail_unknown(const struct parser *p, const char *given, const char *m
                         struct err *err)
 {
     if (!meant)
-        return err_set(err, ERR_INPUT, "'%s' is not an option of %s", given, owner_name(p));
+        return err_set(err, ERR_INPUT, "'%s' is not an option of %s", given, get_owner_name(p));
     return err_set(err, ERR_INPUT, "'%s' is not an option of %s; did you mean '--%s'?", given,
-                   owner_name(p), meant);
+                   get_owner_name(p), meant);
 }
 
 /* getopt_long refused this long option: it is the beginning of several names, or of none. */
@@ -246,7 +246,7 @@ static int set_value(const struct opt *opt, const char *word, void *place, struc
 
 static bool is_command_opt(const struct command *cmd, const struct opt *opt)
 {
-    return cmd && opt >= cmd->opts && opt < cmd->opts + opt_count(cmd->opts);
+    return cmd && opt >= cmd->opts && opt < cmd->opts + count_opts(cmd->opts);
 }
 
 static int parse_options(const struct parser *p, int argc, char **argv, void *values,

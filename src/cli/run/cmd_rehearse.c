@@ -60,15 +60,10 @@ static int run_rehearse(const void *options, int argc, char **argv)
 {
     const struct rehearse_opts *opts = options;
     (void)argc;
-    autoproblems struct problems ps;
     autoplan struct plan_file pf;
-    struct doc_options doc = plan_doc_options(&opts->plan);
     struct rehearsal r;
     struct err err = {0};
-    problems_init(&ps, argv[0]);
-    int checked = plan_file_open(&pf, argv[0], &doc, &ps);
-    plan_print_problems(&ps);
-    if (checked)
+    if (plan_open(&pf, argv[0], &opts->plan) != EXIT_OK)
         return EXIT_USAGE;
     int code = rehearsal_open(&r, &pf, opts->base, opts->with_commands, &err)
                    ? cli_fail_by(&err)

@@ -6,10 +6,6 @@
 #include "cli/run/run_call.h"
 #include "run/run.h"
 #include "sys/self_exe.h"
-#include "sys/term.h"
-#include "view/dry_run_text.h"
-
-#include <unistd.h>
 
 struct run_opts {
     struct plan_opts plan;
@@ -18,26 +14,6 @@ struct run_opts {
     const char *base, *only, *engine_exe, *log_dir;
     bool keep, no_log, dry_run, resume;
 };
-
-static int show_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
-{
-    autobuf struct buf out = BUF_INIT;
-    dry_run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
-    return cli_print(out.s, out.len);
-}
-
-static int open_and_run(struct plan_file *pf, const char *path, const struct run_opts *opts,
-                        struct run_options *ro)
-{
-    struct err err = {0};
-    struct run *run;
-    if (run_open(&run, pf, path, ro, &err))
-        return cli_fail_by(&err);
-    int code = opts->dry_run ? show_dry_run(run, pf, ro->wanted)
-                             : run_call_go(&opts->call, run, pf, ro->wanted);
-    run_close(run);
-    return code;
-}
 
 /* Resumes the newest run of the plan. Returns -1 if there is none yet. */
 static int resume_newest(const char *path, const struct run_opts *opts)
@@ -63,9 +39,7 @@ static int run_run(const void *options, int argc, char **argv)
 {
     const struct run_opts *opts = options;
     (void)argc;
-    autoproblems struct problems ps = {0};
     autoplan struct plan_file pf = {0};
-    struct doc_options doc = plan_doc_options(&opts->plan);
     struct run_options ro = {
         .workers = (size_t)(opts->workers ? opts->workers : opts->max_workers),
         .base = opts->base,
@@ -89,16 +63,13 @@ static int run_run(const void *options, int argc, char **argv)
     int resumed = opts->resume ? resume_newest(argv[0], opts) : -1;
     if (resumed >= 0)
         return resumed;
-    problems_init(&ps, argv[0]);
-    int checked = plan_file_open(&pf, argv[0], &doc, &ps);
-    plan_print_problems(&ps);
-    if (checked)
+    if (plan_open(&pf, argv[0], &opts->plan) != EXIT_OK)
         return EXIT_USAGE;
     autofree bool *wanted = mem_array(pf.plan.task_count, sizeof(*wanted));
     if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))
         return EXIT_USAGE;
     ro.wanted = opts->only ? wanted : NULL;
-    return open_and_run(&pf, argv[0], opts, &ro);
+    return run_call_open(&opts->call, &pf, argv[0], &ro, opts->dry_run);
 }
 
 static const struct opt opts_table[] = {

@@ -6,13 +6,10 @@
 #include "cli/run/run_call.h"
 #include "project/streams_file.h"
 #include "sys/self_exe.h"
-#include "sys/term.h"
-#include "view/dry_run_text.h"
 #include "view/plan/streams_text.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct streams_opts {
     struct plan_opts plan;
@@ -112,22 +109,9 @@ static void print_verdict(const struct streams *s, const char *path)
 static int run_plan(struct plan_file *pf, const char *path, const struct streams_opts *opts,
                     struct run_options *run_options)
 {
-    struct err err = {0};
-    struct run *run;
     if (run_call_check(&opts->call, &cmd_streams, run_options) != EXIT_OK)
         return EXIT_USAGE;
-    if (run_open(&run, pf, path, run_options, &err))
-        return cli_fail_by(&err);
-    autobuf struct buf out = BUF_INIT;
-    int code;
-    if (opts->dry_run) {
-        dry_run_text(run, pf, NULL, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
-        code = cli_print(out.s, out.len);
-    } else {
-        code = run_call_go(&opts->call, run, pf, NULL);
-    }
-    run_close(run);
-    return code;
+    return run_call_open(&opts->call, pf, path, run_options, opts->dry_run);
 }
 
 /* Runs each agent as a task, as `run` does, but prints progress as streams do. */

@@ -139,14 +139,9 @@ static int warm_checkout(const char *base)
 
 static int warm_plan(const char *plan, const struct warm_opts *opts)
 {
-    autoproblems struct problems ps;
     autoplan struct plan_file pf;
-    struct doc_options doc = plan_doc_options(&opts->plan);
-    problems_init(&ps, plan);
-    if (plan_file_open(&pf, plan, &doc, &ps)) {
-        plan_print_problems(&ps);
+    if (plan_open(&pf, plan, &opts->plan) != EXIT_OK)
         return EXIT_USAGE;
-    }
     if (!pf.repo.root)
         return cli_fail(EXIT_ENV, "the plan's folder is not in a git repository");
     return warm_repo(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);

@@ -5,11 +5,13 @@
 #include "cli/run/detach.h"
 #include "cli/run/run_end.h"
 #include "cli/run/run_view.h"
+#include "sys/term.h"
+#include "view/dry_run_text.h"
 
 #include <string.h>
 #include <unistd.h>
 
-static enum run_view_kind view_kind(const struct run_call *call)
+static enum run_view_kind get_view_kind(const struct run_call *call)
 {
     if (call->json)
         return VIEW_JSON;
@@ -20,7 +22,7 @@ static enum run_view_kind view_kind(const struct run_call *call)
     return call->quiet ? VIEW_PROBLEMS : VIEW_LINES;
 }
 
-static enum run_end_show summary_kind(const struct run_call *call)
+static enum run_end_show get_summary_kind(const struct run_call *call)
 {
     return call->json ? RUN_END_NOTHING : call->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
 }
@@ -57,12 +59,32 @@ int run_call_go(const struct run_call *call, struct run *run, const struct plan_
     struct err err = {0};
     struct run_view view;
     detach_arrive(run);
-    run_view_begin(&view, view_kind(call), stdout, run, pf, wanted);
+    run_view_begin(&view, get_view_kind(call), stdout, run, pf, wanted);
     int rc = run_go(run, &err);
     run_view_end(&view);
     int code = rc ? cli_fail(EXIT_ENV, "%s", err.msg) : run_result(run).exit_code;
-    code = run_end(run, summary_kind(call), &call->reports, code);
+    code = run_end(run, get_summary_kind(call), &call->reports, code);
     if (rc || run_result(run).signal)
         print_how_to_resume(run);
+    return code;
+}
+
+static int print_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
+{
+    autobuf struct buf out = BUF_INIT;
+    dry_run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
+    return cli_print(out.s, out.len);
+}
+
+int run_call_open(const struct run_call *call, struct plan_file *pf, const char *path,
+                  const struct run_options *ro, bool dry_run)
+{
+    struct err err = {0};
+    struct run *run;
+    if (run_open(&run, pf, path, ro, &err))
+        return cli_fail_by(&err);
+    int code =
+        dry_run ? print_dry_run(run, pf, ro->wanted) : run_call_go(call, run, pf, ro->wanted);
+    run_close(run);
     return code;
 }

@@ -17,62 +17,29 @@ struct run_call {
 };
 
 /* The shared options, for a struct that has a struct run_call as its member `call`. */
-#define RUN_CALL_OPTS(type)                                                                        \
-    {"engine",                                                                                     \
-     0,                                                                                            \
-     OPT_STRING,                                                                                   \
-     offsetof(type, call.engine),                                                                  \
-     "NAME",                                                                                       \
-     NULL,                                                                                         \
-     "Use this engine for every task"},                                                            \
-        {"timeout",                                                                                \
-         0,                                                                                        \
-         OPT_STRING,                                                                               \
-         offsetof(type, call.timeout),                                                             \
-         "D",                                                                                      \
-         NULL,                                                                                     \
-         "Time limit for tasks that have none: 90s, 15m, 2h"},                                     \
-        {"no-wait",                                                                                \
-         0,                                                                                        \
-         OPT_FLAG,                                                                                 \
-         offsetof(type, call.no_wait),                                                             \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "Do not wait for a usage limit to reset: fail the task that meets it"},                   \
-        {"report",                                                                                 \
-         0,                                                                                        \
-         OPT_LIST,                                                                                 \
-         offsetof(type, call.reports),                                                             \
-         "FILE",                                                                                   \
-         NULL,                                                                                     \
-         "Write a report when the run has ended; the ending of its name gives the format: "        \
-         ".json, .md, .markdown, .html, .xml (JUnit) or .sarif"},                                  \
-        {"dashboard",                                                                              \
-         0,                                                                                        \
-         OPT_FLAG,                                                                                 \
-         offsetof(type, call.dashboard),                                                           \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "Show the run on the whole terminal, as 'anabranch top' does, while it runs in the "      \
-         "background. If the output is not a terminal, draw the live view anyway"},                \
-        {"detach",                                                                                 \
-         0,                                                                                        \
-         OPT_FLAG,                                                                                 \
-         offsetof(type, call.detach),                                                              \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "Run in the background, even if the terminal is closed; 'anabranch top' shows it"},       \
-        {"no-dashboard",                                                                           \
-         0,                                                                                        \
-         OPT_FLAG,                                                                                 \
-         offsetof(type, call.no_dashboard),                                                        \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "Print plain lines, even on a terminal"},                                                 \
+#define RUN_CALL_OPT(type, name, letter, kind, member, arg, help)                                  \
     {                                                                                              \
-        "quiet", 'q', OPT_FLAG, offsetof(type, call.quiet), NULL, NULL,                            \
-            "Show only what went wrong"                                                            \
+        name, letter, kind, offsetof(type, call.member), arg, NULL, help                           \
     }
+#define RUN_CALL_OPTS(type)                                                                        \
+    RUN_CALL_OPT(type, "engine", 0, OPT_STRING, engine, "NAME", "Use this engine for every task"), \
+        RUN_CALL_OPT(type, "timeout", 0, OPT_STRING, timeout, "D",                                 \
+                     "Time limit for tasks that have none: 90s, 15m, 2h"),                         \
+        RUN_CALL_OPT(type, "no-wait", 0, OPT_FLAG, no_wait, NULL,                                  \
+                     "Do not wait for a usage limit to reset: fail the task that meets it"),       \
+        RUN_CALL_OPT(type, "report", 0, OPT_LIST, reports, "FILE",                                 \
+                     "Write a report when the run has ended; the ending of its name gives the "    \
+                     "format: .json, .md, .markdown, .html, .xml (JUnit) or .sarif"),              \
+        RUN_CALL_OPT(type, "dashboard", 0, OPT_FLAG, dashboard, NULL,                              \
+                     "Show the run on the whole terminal, as 'anabranch top' does, while it runs " \
+                     "in the background. If the output is not a terminal, draw the live view "     \
+                     "anyway"),                                                                    \
+        RUN_CALL_OPT(type, "detach", 0, OPT_FLAG, detach, NULL,                                    \
+                     "Run in the background, even if the terminal is closed; 'anabranch top' "     \
+                     "shows it"),                                                                  \
+        RUN_CALL_OPT(type, "no-dashboard", 0, OPT_FLAG, no_dashboard, NULL,                        \
+                     "Print plain lines, even on a terminal"),                                     \
+        RUN_CALL_OPT(type, "quiet", 'q', OPT_FLAG, quiet, NULL, "Show only what went wrong")
 
 /* Checks the options and sets those of the run. Returns EXIT_OK, or prints why and returns
  * EXIT_USAGE. */
@@ -82,5 +49,9 @@ int run_call_check(const struct run_call *call, const struct command *cmd, struc
  * it. */
 int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,
                 const bool *wanted);
+
+/* Opens a run of the plan, then does the same or, for a dry run, only prints what would run. */
+int run_call_open(const struct run_call *call, struct plan_file *pf, const char *path,
+                  const struct run_options *ro, bool dry_run);
 
 #endif

@@ -141,18 +141,13 @@ static int run_fanout(const void *options, int argc, char **argv)
     const struct fanout_opts *opts = options;
     struct fanout_options how = {
         .plan_path = argv[0], .allow_dirty = opts->allow_dirty, .waiting = cli_waiting};
-    struct doc_options doc = plan_doc_options(&opts->plan);
-    autoproblems struct problems ps = {0};
     autoplan struct plan_file pf = {0};
     (void)argc;
     if (opts->json && opts->tmux == TMUX_PRINT)
         return cli_usage(&cmd_fanout, "--json and --tmux do not go together; --tmux=start does");
     if (opts->engine && plan_find_engine(opts->engine, &how.engine))
         return EXIT_USAGE;
-    problems_init(&ps, argv[0]);
-    int checked = plan_file_open(&pf, argv[0], &doc, &ps);
-    plan_print_problems(&ps);
-    if (checked)
+    if (plan_open(&pf, argv[0], &opts->plan) != EXIT_OK)
         return EXIT_USAGE;
     autofree bool *wanted = mem_array(pf.plan.task_count, sizeof(*wanted));
     if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))

@@ -42,7 +42,7 @@ static struct node *copy_node(struct arena *a, const struct node *from)
 
 /* Copies share long texts in memory, but a writer writes each of them. So long texts count for
  * more. */
-static size_t cost_of(const struct node *n)
+static size_t estimate_cost(const struct node *n)
 {
     enum { TEXT_STEP = 256 };
     return 1 + (n->kind < NODE_LIST ? n->len / TEXT_STEP : 0);
@@ -63,10 +63,10 @@ struct node *yaml_alias_copy(struct yaml_anchors *as, struct arena *a, const str
     *ret_depth = depth;
     root->key = root->name = NULL;
     root->key_len = 0;
-    as->copied += cost_of(from);
+    as->copied += estimate_cost(from);
     while (at && as->copied <= YAML_ALIASED_MAX) {
         struct node *n = copy_node(a, at);
-        as->copied += cost_of(at);
+        as->copied += estimate_cost(at);
         node_append(to, n);
         if (n->kind >= NODE_LIST && depth + 1 > *ret_depth)
             *ret_depth = depth + 1;

@@ -1,5 +1,7 @@
 #include "doc/yaml/error.h"
 
+#include "base/text/str.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,17 +79,12 @@ struct spot {
     bool begins_line;
 };
 
-static bool begins_with(const char *s, const char *start)
-{
-    return strncmp(s, start, strlen(start)) == 0;
-}
-
 static int guard_directives(struct text_pos c, struct problems *ps)
 {
     const char *end = c.text + c.len;
     for (const char *s = c.text; (s = memchr(s, '%', (size_t)(end - s))); s++) {
         bool inside = s > c.text && s[-1] != '\n' && s[-1] != '\r';
-        if (inside || begins_with(s, "%YAML "))
+        if (inside || str_begins(s, "%YAML "))
             continue;
         problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, (size_t)(s - c.text)),
                          "a line that begins with '%%' is a directive, and only %%YAML is read");
@@ -100,8 +97,8 @@ static int guard_directives(struct text_pos c, struct problems *ps)
 static int guard_line_ends(struct text_pos c, struct problems *ps)
 {
     for (const char *s = c.text; (s = strpbrk(s, "\xc2\xe2")); s++) {
-        if (!begins_with(s, "\xc2\x85") && !begins_with(s, "\xe2\x80\xa8") &&
-            !begins_with(s, "\xe2\x80\xa9"))
+        if (!str_begins(s, "\xc2\x85") && !str_begins(s, "\xe2\x80\xa8") &&
+            !str_begins(s, "\xe2\x80\xa9"))
             continue;
         size_t at = (size_t)(s - c.text);
         if (at >= c.len)
@@ -163,7 +160,7 @@ static const struct advice *find_advice(const yaml_parser_t *parser)
     const char *context = parser->context ? parser->context : "";
     for (size_t i = 0; i < ARRAY_LEN(advices); i++) {
         const struct advice *a = &advices[i];
-        if (begins_with(parser->problem, a->problem) && begins_with(context, a->context))
+        if (str_begins(parser->problem, a->problem) && str_begins(context, a->context))
             return a;
     }
     return NULL;
@@ -223,11 +220,11 @@ static bool is_never_closed(const struct spot *s, bool comma)
 
 static int report_advice(struct spot *s, const struct advice *a, struct problems *ps)
 {
-    if (begins_with(s->parser->problem, "found character") && s->c.text[s->at] == '\t')
+    if (str_begins(s->parser->problem, "found character") && s->c.text[s->at] == '\t')
         a = &tab;
     if (a && a->message == no_escape)
         s->pos = text_pos_seek(&s->c, find_backslash(&s->c, s->at));
-    if (a && !s->begins_line && begins_with(s->parser->problem, "did not find expected key"))
+    if (a && !s->begins_line && str_begins(s->parser->problem, "did not find expected key"))
         a = &behind_value;
     problem_error_at(ps, RULE_SYNTAX, s->pos, "%s", a ? a->message : s->parser->problem);
     return a ? problem_hint(ps, "%s", a->hint) : -1;
@@ -236,12 +233,12 @@ static int report_advice(struct spot *s, const struct advice *a, struct problems
 static int report_spot(struct spot *s, const struct advice *a, struct problems *ps)
 {
     const char *problem = s->parser->problem;
-    if (is_never_closed(s, begins_with(problem, "did not find expected ','")))
+    if (is_never_closed(s, str_begins(problem, "did not find expected ','")))
         return problem_error_at(ps, RULE_SYNTAX, s->open->pos, "this '%c' is never closed",
                                 s->open->kind == NODE_LIST ? '[' : '{');
-    if (begins_with(problem, "mapping values are not"))
+    if (str_begins(problem, "mapping values are not"))
         return report_colon(s, ps);
-    if (s->last->quote && s->behind_last && begins_with(problem, "did not find expected"))
+    if (s->last->quote && s->behind_last && str_begins(problem, "did not find expected"))
         return report_quote(s, ps);
     return report_advice(s, a, ps);
 }

@@ -402,7 +402,8 @@ static bool can_merge(const struct node *merge)
     return true;
 }
 
-/* The mapping's own keys win, wherever they are. Of several merged mappings, the earlier wins. */
+/* The mapping's own keys win, wherever they are. If several merged mappings have a key, the earlier
+ * one wins. */
 static int merge_maps(struct reader *r, struct level *l)
 {
     if (!can_merge(l->merge)) {

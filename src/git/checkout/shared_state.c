@@ -64,7 +64,7 @@ static struct git_entry *find_entry(const struct git_entry *entries, size_t n, c
     return n ? bsearch(&key, entries, n, sizeof(*entries), by_name) : NULL;
 }
 
-static struct git_content content_of(const struct git_entry *e)
+static struct git_content get_content(const struct git_entry *e)
 {
     return e ? (struct git_content){.s = e->s, .len = e->len, .mode = e->mode}
              : (struct git_content){0};
@@ -72,10 +72,10 @@ static struct git_content content_of(const struct git_entry *e)
 
 struct git_content shared_state_get(const struct shared_state *state, const char *name)
 {
-    return content_of(find_entry(state->entries.v, state->entries.n, name));
+    return get_content(find_entry(state->entries.v, state->entries.n, name));
 }
 
-static struct git_stamp stamp_of(const struct stat *st, const struct timespec *now)
+static struct git_stamp get_stamp(const struct stat *st, const struct timespec *now)
 {
     return (struct git_stamp){.dev = st->st_dev,
                               .ino = st->st_ino,
@@ -191,7 +191,7 @@ static int add_entry(struct snapshot *l, const FTSENT *e, const char *name, stru
     struct err why = {0};
     if (!get_part(l, name, &now.part))
         return 0;
-    now.stamp = stamp_of(e->fts_statp, &l->now);
+    now.stamp = get_stamp(e->fts_statp, &l->now);
     now.mode = e->fts_statp->st_mode;
     if (was && is_known(&was->stamp, &now.stamp))
         buf_add(&content, was->s, was->len);
@@ -246,7 +246,7 @@ static int restore_entry(struct snapshot *l, const char *path, const struct git_
         return -1;
     if (lstat(path, &st) < 0)
         return err_sys(err, "look at '%s'", path);
-    now.stamp = stamp_of(&st, &l->now);
+    now.stamp = get_stamp(&st, &l->now);
     now.name = mem_str(was->name);
     now.s = mem_dup(was->s, was->len);
     vec_push(&l->entries, now);
@@ -283,7 +283,7 @@ static int visit_file(struct snapshot *l, FTS *fts, FTSENT *e, struct err *err)
     }
 }
 
-static int walk(struct snapshot *l, struct err *err)
+static int walk_files(struct snapshot *l, struct err *err)
 {
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
@@ -351,7 +351,7 @@ static int read_packed(struct snapshot *l, struct err *err)
         return -1;
     if (stat(path, &st) < 0 && errno != ENOENT)
         return err_sys(err, "look at '%s'", path);
-    l->packed_stamp = stamp_of(&st, &l->now);
+    l->packed_stamp = get_stamp(&st, &l->now);
     l->packed_known = is_known(&l->state->packed_stamp, &l->packed_stamp);
     if (l->packed_known || !st.st_ino)
         return 0;
@@ -381,7 +381,7 @@ static void add_change(struct snapshot *l, enum git_part part, const char *name,
                                      copy_content(a, to)});
 }
 
-static struct git_content packed_content(const struct packed_refs *p, const char *name)
+static struct git_content get_packed_content(const struct packed_refs *p, const char *name)
 {
     const char *value = packed_refs_get(p, name);
     return (struct git_content){.s = value, .len = value ? strlen(value) : 0};
@@ -391,12 +391,12 @@ static struct git_content packed_content(const struct packed_refs *p, const char
 static void compare_entry(struct snapshot *l, const struct git_entry *either,
                           const struct git_entry *was, const struct git_entry *is)
 {
-    struct git_content from = content_of(was), to = content_of(is);
+    struct git_content from = get_content(was), to = get_content(is);
     const struct packed_refs *packed = l->packed_known ? &l->state->packed : &l->packed;
     if (!was && either->part == GIT_PART_REF)
-        from = packed_content(&l->state->packed, either->name);
+        from = get_packed_content(&l->state->packed, either->name);
     if (!is && either->part == GIT_PART_REF)
-        to = packed_content(packed, either->name);
+        to = get_packed_content(packed, either->name);
     add_change(l, either->part, either->name, from, to);
 }
 
@@ -413,7 +413,7 @@ static void compare_packed(void *ctx, const char *name, const char *from, const 
                (struct git_content){.s = to, .len = to ? strlen(to) : 0});
 }
 
-static void compare(struct snapshot *l)
+static void compare_snapshots(struct snapshot *l)
 {
     const struct shared_state *s = l->state;
     for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
@@ -445,7 +445,7 @@ static void replace_snapshot(struct snapshot *l)
     s->packed = l->packed;
 }
 
-static int check(struct shared_state *state, struct git_changes *changes, struct err *err)
+static int take_snapshot(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
     struct snapshot l = {.state = state,
                          .changes = changes,
@@ -454,13 +454,13 @@ static int check(struct shared_state *state, struct git_changes *changes, struct
     if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
         return err_sys(err, "read the clock");
     /* Read files first, then packed refs: git first packs a ref, then deletes its file. */
-    if (walk(&l, err) || read_packed(&l, err)) {
+    if (walk_files(&l, err) || read_packed(&l, err)) {
         free_entries(l.entries.v, l.entries.n);
         packed_refs_done(&l.packed);
         return -1;
     }
     if (changes)
-        compare(&l);
+        compare_snapshots(&l);
     replace_snapshot(&l);
     return 0;
 }
@@ -487,13 +487,13 @@ void shared_state_note_ref(struct shared_state *state, const char *ref, const ch
 
 int shared_state_look(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
-    return check(state, changes, err);
+    return take_snapshot(state, changes, err);
 }
 
 int shared_state_open(struct shared_state *state, const char *common, struct err *err)
 {
     *state = (struct shared_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
-    if (check(state, NULL, err) == 0)
+    if (take_snapshot(state, NULL, err) == 0)
         return 0;
     shared_state_close(state);
     return -1;

@@ -53,7 +53,7 @@ static char *index_path(const struct staged *s)
     return mem_printf("%s/index", s->repo->git_dir);
 }
 
-static struct stat stat_of(const char *path)
+static struct stat get_stat(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 ? st : (struct stat){0};
@@ -83,7 +83,7 @@ static int read_index(const struct staged *s, struct index_state *c, struct err 
 {
     autofree char *path = index_path(s);
     autogitindex struct git_index x;
-    c->index = stat_of(path);
+    c->index = get_stat(path);
     for (size_t i = 1; i < s->lines.n; i += 2) {
         char *key = arena_str(&c->arena, s->lines.v[i]);
         (void)map_put(&c->ids, key, strlen(key), (char *)"");
@@ -210,7 +210,7 @@ static void replace_snapshot(struct staged *s, struct index_state *c)
     c->lines = c->unseen = (struct strv){0};
 }
 
-static int check(struct staged *s, struct staged_change *ret, struct err *err)
+static int check_index(struct staged *s, struct staged_change *ret, struct err *err)
 {
     own_cleanup(index_state_done) struct index_state c = {.root = BUF_INIT};
     if (read_index(s, &c, err) || read_lines(s, &c, err))
@@ -227,7 +227,7 @@ int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch 
                 size_t id_len, struct err *err)
 {
     *s = (struct staged){.repo = repo, .batch = batch, .id_len = id_len, .first = BUF_INIT};
-    if (check(s, NULL, err))
+    if (check_index(s, NULL, err))
         return -1;
     autofree char *path = index_path(s);
     bool keep = s->lines.n && s->index.st_size <= STAGED_INDEX_MAX;
@@ -237,6 +237,6 @@ int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch 
 int staged_look(struct staged *s, struct staged_change *ret, struct err *err)
 {
     autofree char *path = index_path(s);
-    struct stat now = stat_of(path);
-    return git_index_is_same(&s->index, &now) ? 0 : check(s, ret, err);
+    struct stat now = get_stat(path);
+    return git_index_is_same(&s->index, &now) ? 0 : check_index(s, ret, err);
 }

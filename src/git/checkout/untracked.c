@@ -119,8 +119,7 @@ static bool read_folder(struct frame *f)
         return false;
     }
     for (struct dirent *d; (d = readdir(dir));) {
-        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
-            strcmp(d->d_name, ".git") != 0)
+        if (!str_is_dots(d->d_name) && strcmp(d->d_name, ".git") != 0)
             vec_push(&f->items, (struct item){mem_str(d->d_name), is_folder(f->fd, d)});
     }
     (void)closedir(dir);
@@ -442,7 +441,7 @@ static void compare_new(const struct untracked *u, const struct untracked_file *
         add_change(changes, NULL, is);
 }
 
-static void compare(struct untracked *u, struct walk *w, struct untracked_changes *changes)
+static void compare_files(struct untracked *u, struct walk *w, struct untracked_changes *changes)
 {
     for (size_t i = 0, k = 0; i < u->files.n || k < w->files.n;) {
         int order = i == u->files.n   ? 1
@@ -482,7 +481,7 @@ int untracked_look(struct untracked *u, struct untracked_changes *changes, struc
     struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
     int rc = walk_all(&w, u->root, u->index, u->id_len, err);
     if (rc == 0) {
-        compare(u, &w, changes);
+        compare_files(u, &w, changes);
         replace_snapshot(u, &w);
     }
     walk_done(&w);

@@ -170,8 +170,8 @@ static int compare_contents(const struct user_files *c, const struct strv *chang
 
 /* Appends the changed files to `paths`, unless that is NULL; *ret_good is false if git changed the
  * index meanwhile. */
-static int compare(struct user_files *c, struct scan *p, struct strv *paths, bool *ret_good,
-                   struct err *err)
+static int compare_files(struct user_files *c, struct scan *p, struct strv *paths, bool *ret_good,
+                         struct err *err)
 {
     autostrv struct strv changed_paths = {0};
     struct stat before = index_stat(c);
@@ -193,7 +193,7 @@ int user_files_look(struct user_files *c, struct strv *ret_paths, bool *ret_look
     struct scan p = {0};
     autostrv struct strv paths = {0};
     throttle_begin(&c->pace);
-    int rc = compare(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
+    int rc = compare_files(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
     throttle_end(&c->pace);
     if (rc || !*ret_looked) {
         free_files(p.changed.v, p.changed.n);

@@ -60,7 +60,7 @@ int git_settings_read(struct git_settings *s, const char *text, size_t len, stru
 }
 
 /* The settings with the key of the one at `i`. */
-static struct git_values values_at(const struct git_settings *s, size_t i)
+static struct git_values get_values_at(const struct git_settings *s, size_t i)
 {
     size_t n = 0;
     while (i + n < s->list.n && strcmp(s->list.v[i + n].key, s->list.v[i].key) == 0)
@@ -72,7 +72,7 @@ struct git_values git_settings_get(const struct git_settings *s, const char *key
 {
     for (size_t i = 0; i < s->list.n; i++) {
         if (strcmp(s->list.v[i].key, key) == 0)
-            return values_at(s, i);
+            return get_values_at(s, i);
     }
     return (struct git_values){0};
 }
@@ -92,7 +92,7 @@ void git_settings_compare(const struct git_settings *before, const struct git_se
                           git_settings_fn *fn, void *ctx)
 {
     for (size_t i = 0, k = 0; i < before->list.n || k < now->list.n;) {
-        struct git_values was = values_at(before, i), is = values_at(now, k);
+        struct git_values was = get_values_at(before, i), is = get_values_at(now, k);
         int order = !was.n ? 1 : !is.n ? -1 : strcmp(was.v->key, is.v->key);
         if (order > 0)
             was = (struct git_values){0};

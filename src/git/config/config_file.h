@@ -57,8 +57,8 @@ int git_settings_replace(const char *path, const struct buf *was, const struct b
                          mode_t mode, bool *ret_done, struct err *err);
 
 /* True if the setting names a program that git runs when it adds, merges, checks out or fetches, or
- * names a file that can do so or that decides what is added. Hooks and the file system monitor do
- * not count: git_prepare() switches those off. */
+ * a file that can name one or that selects the files to add. Hooks and the file system monitor do
+ * not count: git_prepare() switches them off. */
 bool git_setting_is_program(const char *key);
 
 /* True if its values may hold passwords and must not be shown. */

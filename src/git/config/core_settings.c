@@ -24,7 +24,7 @@ static bool is_true(const char *value)
 }
 
 /* The path of a file in the user's git folder; NULL if there is none. */
-static char *user_file(const char *name)
+static char *get_user_file(const char *name)
 {
     const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
     if (xdg && *xdg)
@@ -32,7 +32,7 @@ static char *user_file(const char *name)
     return home ? mem_printf("%s/.config/git/%s", home, name) : NULL;
 }
 
-static bool exists(const char *path)
+static bool leads_to_file(const char *path)
 {
     return path && access(path, F_OK) == 0;
 }
@@ -41,9 +41,10 @@ static bool exists(const char *path)
  * for system-wide attributes; we check the places that it is usually built with. */
 static bool has_global_attributes(void)
 {
-    autofree char *own = user_file("attributes");
-    return getenv("GIT_ATTR_SOURCE") || exists(own) || exists("/etc/gitattributes") ||
-           exists("/usr/local/etc/gitattributes") || exists("/opt/homebrew/etc/gitattributes");
+    autofree char *own = get_user_file("attributes");
+    return getenv("GIT_ATTR_SOURCE") || leads_to_file(own) || leads_to_file("/etc/gitattributes") ||
+           leads_to_file("/usr/local/etc/gitattributes") ||
+           leads_to_file("/opt/homebrew/etc/gitattributes");
 }
 
 static void set_excludes(struct git_core *core, const char *value)
@@ -128,7 +129,7 @@ void git_core_read(struct git_core *core, const struct buf *settings)
     *core = (struct git_core){.plain = !attributes,
                               .verbatim = !getenv("GIT_ATTR_SOURCE"),
                               .attributes = attributes,
-                              .excludes = user_file("ignore")};
+                              .excludes = get_user_file("ignore")};
     const char *end = settings->s + settings->len;
     for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
         const char *lf = strchr(s, '\n');

@@ -46,7 +46,7 @@ static bool next_listed(const struct buf *settings, size_t *at, struct listed *r
     return true;
 }
 
-static bool matches(const struct listed *l, const char *const *patterns)
+static bool matches_pattern(const struct listed *l, const char *const *patterns)
 {
     autofree char *key = mem_dup(l->key, l->key_len);
     for (; *patterns; patterns++) {
@@ -104,8 +104,8 @@ static void add_value(struct buf *out, const char *dir, const struct listed *l)
                                            "merge.*.driver", NULL};
     static const char *const with_arguments[] = {"diff.external", "diff.*.command",
                                                  "diff.*.textconv", NULL};
-    bool takes_arguments = matches(l, with_arguments);
-    if (*l->value && (takes_arguments || matches(l, programs)))
+    bool takes_arguments = matches_pattern(l, with_arguments);
+    if (*l->value && (takes_arguments || matches_pattern(l, programs)))
         add_guarded(out, dir, l->value, takes_arguments);
     else
         add_quoted(out, l->value, strlen(l->value));
@@ -142,7 +142,7 @@ static void add_scope(struct buf *out, const char *dir, const struct buf *settin
     struct listed l;
     for (size_t at = 0; next_listed(settings, &at, &l);) {
         if ((strcmp(l.scope, scope) == 0 || strcmp(l.scope, other_scope) == 0) &&
-            !matches(&l, left_out))
+            !matches_pattern(&l, left_out))
             add_setting(out, dir, &l);
     }
 }

@@ -1,8 +1,8 @@
 /*
  * Settings of a single worktree: git reads the file config.worktree in a worktree's own folder if
  * extensions.worktreeConfig is on. It is off by default. Code that switches it on must switch it
- * off again, and must move core.bare and core.worktree to the main worktree's own file meanwhile,
- * because otherwise they would apply to all worktrees (git-worktree(1)).
+ * off again. Meanwhile core.bare and core.worktree must be in the main worktree's own file, or they
+ * apply to all worktrees (git-worktree(1)).
  */
 #ifndef GIT_CONFIG_WORKTREE_CONFIG_H
 #define GIT_CONFIG_WORKTREE_CONFIG_H

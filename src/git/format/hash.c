@@ -2,7 +2,7 @@
 
 #include "base/text/hash.h"
 
-static int digit(char c)
+static int parse_digit(char c)
 {
     return c <= '9' ? c - '0' : c - 'a' + 10;
 }
@@ -10,7 +10,7 @@ static int digit(char c)
 void git_hash_pack(struct buf *out, const char *id)
 {
     for (; *id; id += 2)
-        buf_addch(out, (char)(digit(id[0]) << 4 | digit(id[1])));
+        buf_addch(out, (char)(parse_digit(id[0]) << 4 | parse_digit(id[1])));
 }
 
 void git_hash_add(struct buf *out, const void *bytes, size_t len, size_t digits)

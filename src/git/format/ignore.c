@@ -97,7 +97,7 @@ bool ignore_add(struct ignore *x, size_t base, const char *text, size_t len)
     return true;
 }
 
-static bool matches(const struct ignore_pattern *p, const char *path, bool is_folder)
+static bool matches_path(const struct ignore_pattern *p, const char *path, bool is_folder)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const char *subject = p->anywhere ? name : path + p->base;
@@ -109,7 +109,7 @@ static bool matches(const struct ignore_pattern *p, const char *path, bool is_fo
 bool ignore_has(const struct ignore *x, const char *path, bool is_folder)
 {
     for (size_t i = x->patterns.n; i-- > 0;) {
-        if (matches(&x->patterns.v[i], path, is_folder))
+        if (matches_path(&x->patterns.v[i], path, is_folder))
             return !x->patterns.v[i].un_ignore;
     }
     return false;

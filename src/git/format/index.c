@@ -33,12 +33,12 @@ enum {
     LENGTH = 0x0fff, /* the length of the path, or of a longer one */
 };
 
-static uint32_t get32(const unsigned char *p)
+static uint32_t read_u32(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static unsigned get16(const unsigned char *p)
+static unsigned read_u16(const unsigned char *p)
 {
     return (unsigned)p[0] << 8 | p[1];
 }
@@ -47,8 +47,8 @@ static bool read_header(struct git_index *x)
 {
     if (x->bytes.len < HEADER + x->id_len || memcmp(x->at, "DIRC", 4) != 0)
         return false;
-    x->version = get32(x->at + 4);
-    x->left = get32(x->at + 8);
+    x->version = read_u32(x->at + 4);
+    x->left = read_u32(x->at + 8);
     x->at += HEADER;
     x->end -= x->id_len;
     return x->version >= 2 && x->version <= 4;
@@ -145,21 +145,21 @@ static bool read_entry(struct git_index *x, struct git_index_entry *ret)
     size_t fixed = AT_ID + x->id_len + 2;
     if ((size_t)(x->end - e) < fixed + 2)
         return false;
-    unsigned flags = get16(e + fixed - 2);
-    unsigned more = flags & EXTENDED ? get16(e + fixed) : 0;
+    unsigned flags = read_u16(e + fixed - 2);
+    unsigned more = flags & EXTENDED ? read_u16(e + fixed) : 0;
     bool unsorted;
     x->at = e + fixed + (flags & EXTENDED ? 2 : 0);
     if (!read_or_skip_name(x, e, flags, &unsorted))
         return false;
     *ret = (struct git_index_entry){.path = x->name.s,
                                     .id = e + AT_ID,
-                                    .ctime = get32(e + AT_CTIME),
-                                    .ctime_ns = get32(e + AT_CTIME_NS),
-                                    .mtime = get32(e + AT_MTIME),
-                                    .mtime_ns = get32(e + AT_MTIME_NS),
-                                    .ino = get32(e + AT_INO),
-                                    .mode = get32(e + AT_MODE),
-                                    .size = get32(e + AT_SIZE),
+                                    .ctime = read_u32(e + AT_CTIME),
+                                    .ctime_ns = read_u32(e + AT_CTIME_NS),
+                                    .mtime = read_u32(e + AT_MTIME),
+                                    .mtime_ns = read_u32(e + AT_MTIME_NS),
+                                    .ino = read_u32(e + AT_INO),
+                                    .mode = read_u32(e + AT_MODE),
+                                    .size = read_u32(e + AT_SIZE),
                                     .unmerged = flags & STAGE,
                                     .intended = more & INTENT_TO_ADD,
                                     .unseen = flags & ASSUME_VALID || more & SKIP_WORKTREE,
@@ -182,7 +182,7 @@ size_t git_index_length(size_t path_len, size_t id_len)
     return (AT_ID + id_len + 2 + path_len + 8) & ~(size_t)7;
 }
 
-static void put32(unsigned char *p, uint64_t value)
+static void write_u32(unsigned char *p, uint64_t value)
 {
     for (int i = 0; i < 4; i++)
         p[i] = (unsigned char)(value >> (24 - 8 * i));
@@ -190,15 +190,15 @@ static void put32(unsigned char *p, uint64_t value)
 
 void git_index_set_stat(unsigned char *e, const struct stat *st)
 {
-    put32(e + AT_CTIME, (uint64_t)st->st_ctim.tv_sec);
-    put32(e + AT_CTIME_NS, (uint64_t)st->st_ctim.tv_nsec);
-    put32(e + AT_MTIME, (uint64_t)st->st_mtim.tv_sec);
-    put32(e + AT_MTIME_NS, (uint64_t)st->st_mtim.tv_nsec);
-    put32(e + AT_DEV, st->st_dev);
-    put32(e + AT_INO, st->st_ino);
-    put32(e + AT_UID, st->st_uid);
-    put32(e + AT_GID, st->st_gid);
-    put32(e + AT_SIZE, (uint64_t)st->st_size);
+    write_u32(e + AT_CTIME, (uint64_t)st->st_ctim.tv_sec);
+    write_u32(e + AT_CTIME_NS, (uint64_t)st->st_ctim.tv_nsec);
+    write_u32(e + AT_MTIME, (uint64_t)st->st_mtim.tv_sec);
+    write_u32(e + AT_MTIME_NS, (uint64_t)st->st_mtim.tv_nsec);
+    write_u32(e + AT_DEV, st->st_dev);
+    write_u32(e + AT_INO, st->st_ino);
+    write_u32(e + AT_UID, st->st_uid);
+    write_u32(e + AT_GID, st->st_gid);
+    write_u32(e + AT_SIZE, (uint64_t)st->st_size);
 }
 
 /* Completes the fixed part with the mode and appends it, the id, the name and padding. */
@@ -206,7 +206,7 @@ static void add_entry(struct buf *out, unsigned char fixed[AT_ID], uint32_t mode
                       const unsigned char *id, size_t id_len)
 {
     size_t start = out->len, len = strlen(path), flags = len < LENGTH ? len : LENGTH;
-    put32(fixed + AT_MODE, mode);
+    write_u32(fixed + AT_MODE, mode);
     buf_add(out, fixed, AT_ID);
     buf_add(out, id, id_len);
     buf_addch(out, (char)(flags >> 8));
@@ -231,10 +231,10 @@ void git_index_add_blank(struct buf *out, const struct git_index_entry *e, size_
     add_entry(out, fixed, e->mode, e->path, e->id, id_len);
 }
 
-static void add32(struct buf *out, size_t value)
+static void add_u32(struct buf *out, size_t value)
 {
     unsigned char bytes[4];
-    put32(bytes, value);
+    write_u32(bytes, value);
     buf_add(out, bytes, sizeof(bytes));
 }
 
@@ -243,12 +243,12 @@ int git_index_write(const char *path, const struct buf *entries, size_t n, const
 {
     autobuf struct buf out = BUF_INIT;
     buf_addstr(&out, "DIRC");
-    add32(&out, WRITTEN_VERSION);
-    add32(&out, n);
+    add_u32(&out, WRITTEN_VERSION);
+    add_u32(&out, n);
     buf_add(&out, entries->s, entries->len);
     if (trees_len) {
         buf_addstr(&out, "TREE");
-        add32(&out, trees_len);
+        add_u32(&out, trees_len);
         buf_add(&out, trees, trees_len);
     }
     git_hash_add(&out, out.s, out.len, 2 * id_len);
@@ -293,7 +293,7 @@ bool git_index_extension(const struct git_index *x, const char name[4], const ch
 {
     const unsigned char *p = x->at;
     while (x->good && !x->left && x->end - p > 8) {
-        size_t size = get32(p + 4);
+        size_t size = read_u32(p + 4);
         if (size > (size_t)(x->end - p) - 8)
             return false;
         if (memcmp(p, name, 4) == 0) {

@@ -27,7 +27,7 @@ bool tree_next(const struct buf *tree, size_t id_len, size_t *pos, struct tree_e
 }
 
 /* The byte at i; the name of a folder continues with a slash. */
-static int byte_at(const struct tree_entry *e, size_t i)
+static int get_byte_at(const struct tree_entry *e, size_t i)
 {
     if (i < e->len)
         return (unsigned char)e->name[i];
@@ -38,7 +38,7 @@ int tree_compare(const struct tree_entry *a, const struct tree_entry *b)
 {
     size_t common = a->len < b->len ? a->len : b->len;
     int order = memcmp(a->name, b->name, common);
-    return order ? order : byte_at(a, common) - byte_at(b, common);
+    return order ? order : get_byte_at(a, common) - get_byte_at(b, common);
 }
 
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id_len)

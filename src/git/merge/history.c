@@ -107,7 +107,7 @@ static void clear_marks(struct history *h)
         h->commits.v[i].marks = 0;
 }
 
-static void visit(struct history *h, uint32_t index, uint32_t mark)
+static void mark_commit(struct history *h, uint32_t index, uint32_t mark)
 {
     if (h->commits.v[index].marks & mark)
         return;
@@ -116,16 +116,16 @@ static void visit(struct history *h, uint32_t index, uint32_t mark)
 }
 
 /* Marks a tip and all its ancestors. */
-static void walk(struct history *h, const char *tip, uint32_t mark)
+static void mark_ancestors(struct history *h, const char *tip, uint32_t mark)
 {
     uint32_t index = find_commit(h, tip, strlen(tip));
     h->to_visit.n = 0;
     if (index)
-        visit(h, index - 1, mark);
+        mark_commit(h, index - 1, mark);
     while (h->to_visit.n) {
         const struct history_commit *c = &h->commits.v[h->to_visit.v[--h->to_visit.n]];
         for (uint32_t i = 0; i < c->n; i++)
-            visit(h, h->parents.v[c->first + i], mark);
+            mark_commit(h, h->parents.v[c->first + i], mark);
     }
 }
 
@@ -134,8 +134,8 @@ void history_count(struct history *h, const char *tip, const char *of, size_t *r
 {
     *ret_ahead = *ret_behind = 0;
     clear_marks(h);
-    walk(h, tip, MARK_A);
-    walk(h, of, MARK_B);
+    mark_ancestors(h, tip, MARK_A);
+    mark_ancestors(h, of, MARK_B);
     for (size_t i = 0; i < h->commits.n; i++) {
         *ret_ahead += h->commits.v[i].marks == MARK_A;
         *ret_behind += h->commits.v[i].marks == MARK_B;
@@ -156,9 +156,9 @@ const char *history_fork(struct history *h, const char *tip, const char *const *
 {
     const char *found = NULL;
     clear_marks(h);
-    walk(h, tip, MARK_A);
+    mark_ancestors(h, tip, MARK_A);
     for (size_t i = 0; i < n; i++)
-        walk(h, others[i], MARK_B);
+        mark_ancestors(h, others[i], MARK_B);
     mark_older(h);
     for (size_t i = 0; i < h->commits.n; i++) {
         if (h->commits.v[i].marks != MARK_BOTH)

@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-/* The id of the last common commit; empty if there is none. */
-static int find_fork(const struct git_place *at, const char *a, const char *b, struct buf *ret,
-                     struct err *err)
-{
-    autostrv struct strv args = {0};
-    autobuf struct buf errout = BUF_INIT;
-    int status;
-    strv_pushl(&args, "merge-base", a, b, NULL);
-    if (git_try(at, &args, ret, &errout, &status, err))
-        return -1;
-    buf_cut(ret, strcspn(ret->s, "\n"));
-    return status > 1 ? err_set(err, ERR_ENV, "git merge-base: %s", errout.s) : 0;
-}
-
 /* Lists the commits on one side of a range whose patch git also finds on the other side. *ret_all
  * is true if these are all commits of that side. */
 static int list_side(const struct git_place *at, const char *side, const char *range,
@@ -59,8 +45,8 @@ static int has_patches(const struct git_place *at, const char *commit, const cha
 
 /* Writes the commit that a squash would create; no ref points to it. We write the object directly,
  * because then it needs no identity and is always the same. */
-static int squash(const struct git_place *at, const char *tree, const char *parent, struct buf *ret,
-                  struct err *err)
+static int write_squashed(const struct git_place *at, const char *tree, const char *parent,
+                          struct buf *ret, struct err *err)
 {
     static const char identity[] = "anabranch <anabranch@localhost> 0 +0000";
     autostrv struct strv args = {0};
@@ -79,7 +65,7 @@ static int is_squashed(const struct git_place *at, const char *tree, const char 
                        const char *into, bool *ret_yes, struct err *err)
 {
     autobuf struct buf squashed_commit = BUF_INIT;
-    return squash(at, tree, fork, &squashed_commit, err) ||
+    return write_squashed(at, tree, fork, &squashed_commit, err) ||
                    has_patches(at, squashed_commit.s, into, ret_yes, err)
                ? -1
                : 0;
@@ -120,8 +106,8 @@ static int is_contained(const struct git_place *at, const char *commit, const ch
 }
 
 /* Compares patches first: this also finds changes that were changed again later. */
-static int compare(const struct git_place *at, const char *commit, const char *fork,
-                   const char *into, enum merged *ret, struct err *err)
+static int compare_with_fork(const struct git_place *at, const char *commit, const char *fork,
+                             const char *into, enum merged *ret, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, fork_tree = BUF_INIT;
     bool rebased = false, squashed = false, contained = false;
@@ -143,10 +129,10 @@ int merged_look(const struct git_place *at, const char *commit, const char *into
                 struct err *err)
 {
     autobuf struct buf fork = BUF_INIT;
-    if (find_fork(at, commit, into, &fork, err))
+    if (git_find_fork(at, commit, into, &fork, err))
         return -1;
     if (fork.len && strcmp(fork.s, commit) != 0)
-        return compare(at, commit, fork.s, into, ret, err);
+        return compare_with_fork(at, commit, fork.s, into, ret, err);
     *ret = fork.len ? MERGED_WHOLE : MERGED_NOT;
     return 0;
 }

@@ -2,8 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "git/batch.h"
-#include "git/format/tree.h"
+#include "git/tree/tree_cursor.h"
 
 #include <string.h>
 
@@ -13,10 +12,7 @@ enum { CLASH_MAX = 10000 }; /* comparisons of added names in one folder */
 
 /* One folder that both sides changed. */
 struct level {
-    struct buf tree[SIDES];
-    size_t pos[SIDES];
-    struct tree_entry next[SIDES];
-    bool has_next[SIDES];                /* `next` is valid */
+    struct tree_cursor at[SIDES];
     VEC(struct tree_entry) added[SIDES]; /* entries that are not in the base */
     struct buf name;                     /* its name in its parent folder */
     struct buf merged;
@@ -32,7 +28,7 @@ struct merge {
 static void level_free(struct level *l)
 {
     for (int s = 0; s < SIDES; s++) {
-        buf_done(&l->tree[s]);
+        tree_cursor_done(&l->at[s]);
         vec_done(&l->added[s]);
     }
     buf_done(&l->name);
@@ -44,23 +40,10 @@ static struct level *level_new(struct merge *m)
 {
     struct level *l = mem_alloc(sizeof(*l));
     for (int s = 0; s < SIDES; s++)
-        l->tree[s] = (struct buf)BUF_INIT;
+        l->at[s] = (struct tree_cursor)TREE_CURSOR_INIT;
     l->name = l->merged = (struct buf)BUF_INIT;
     vec_push(&m->levels, l);
     return l;
-}
-
-static int advance(struct merge *m, struct level *l, enum side s, struct err *err)
-{
-    struct err damage = {0};
-    l->has_next[s] = tree_next(&l->tree[s], m->id_len, &l->pos[s], &l->next[s], &damage);
-    return damage.code ? (*err = damage, -1) : 0;
-}
-
-static int read_tree(struct merge *m, struct level *l, enum side s, const char *name,
-                     struct err *err)
-{
-    return git_batch_read(m->batch, name, &l->tree[s], err) || advance(m, l, s, err) ? -1 : 0;
 }
 
 /* Opens the folder of this name on all sides that have it. */
@@ -69,11 +52,7 @@ static int open_folder(struct merge *m, const struct tree_entry *const at[SIDES]
     struct level *l = level_new(m);
     buf_add(&l->name, at[OURS]->name, at[OURS]->len);
     for (int s = 0; s < SIDES; s++) {
-        autobuf struct buf id = BUF_INIT;
-        if (!at[s])
-            continue;
-        tree_id(&id, at[s]->id, m->id_len);
-        if (read_tree(m, l, (enum side)s, id.s, err))
+        if (at[s] && tree_cursor_open_entry(&l->at[s], m->batch, at[s], m->id_len, err))
             return -1;
     }
     return 0;
@@ -103,8 +82,7 @@ static int merge_entry(struct merge *m, struct level *l, const struct tree_entry
     else if (tree_same(ours, theirs, m->id_len) && !(base && ours->is_tree))
         add_entry(m, l, ours);
     else if (ours->is_tree && theirs->is_tree)
-        return open_folder(
-            m, at, err); /* an entry that both sides removed may be elsewhere now on each side */
+        return open_folder(m, at, err); /* each side may have moved entries out of it */
     else
         m->plain = false;
     return 0;
@@ -114,18 +92,18 @@ static int merge_next_name(struct merge *m, struct level *l, struct err *err)
 {
     struct tree_entry entries[SIDES];
     const struct tree_entry *at[SIDES] = {NULL}, *first = NULL;
-    memcpy(entries, l->next, sizeof(entries));
     for (int s = 0; s < SIDES; s++) {
-        if (l->has_next[s] && (!first || tree_compare(&entries[s], first) < 0))
+        entries[s] = l->at[s].entry;
+        if (l->at[s].has_entry && (!first || tree_compare(&entries[s], first) < 0))
             first = &entries[s];
     }
     for (int s = 0; s < SIDES; s++) {
-        if (!l->has_next[s] || tree_compare(&entries[s], first) != 0)
+        if (!l->at[s].has_entry || tree_compare(&entries[s], first) != 0)
             continue;
         at[s] = &entries[s];
         if (s != BASE && !at[BASE])
             vec_push(&l->added[s], entries[s]);
-        if (advance(m, l, (enum side)s, err))
+        if (tree_cursor_next(&l->at[s], err))
             return -1;
     }
     return merge_entry(m, l, at, err);
@@ -174,8 +152,7 @@ static int open_roots(struct merge *m, const char *const commits[SIDES], struct 
 {
     struct level *l = level_new(m);
     for (int s = 0; s < SIDES; s++) {
-        autofree char *name = mem_printf("%s^{tree}", commits[s]);
-        if (read_tree(m, l, (enum side)s, name, err))
+        if (tree_cursor_open_commit(&l->at[s], m->batch, commits[s], m->id_len, err))
             return -1;
     }
     return 0;
@@ -189,7 +166,8 @@ int merge_plain_trees(struct git_batch *batch, const char *base, const char *our
     int rc = open_roots(&m, commits, err);
     while (rc == 0 && m.plain && m.levels.n) {
         struct level *l = m.levels.v[m.levels.n - 1];
-        bool has_entries = l->has_next[BASE] || l->has_next[OURS] || l->has_next[THEIRS];
+        bool has_entries =
+            l->at[BASE].has_entry || l->at[OURS].has_entry || l->at[THEIRS].has_entry;
         rc = has_entries ? merge_next_name(&m, l, err) : finish_folder(&m, ret_tree, err);
     }
     *ret_plain = m.plain;

@@ -1,6 +1,6 @@
 /*
- * Merges the simple cases: no folder has an entry that both sides changed in different ways, and no
- * folder that both sides changed, even in the same way, has lost an entry. So renames play no part.
+ * Merges the simple cases: no entry was changed by both sides in different ways, and no folder that
+ * both sides changed has lost an entry. So renames play no part.
  * In these cases git would produce the same tree, and we need only a few questions to a running
  * process, not a process of our own. git merges all other cases.
  */

@@ -1,7 +1,7 @@
 /*
  * Rewrites an index with some entries changed, without git. Only for version 2, which git writes by
- * default. The new index keeps no extension but the known trees of folders, except those that the
- * changes affect and for which the caller has no new id.
+ * default. The new index keeps one extension, the known trees of folders, without those trees that
+ * the changes affect and for which the caller has no new id.
  */
 #ifndef GIT_TREE_INDEX_EDIT_H
 #define GIT_TREE_INDEX_EDIT_H

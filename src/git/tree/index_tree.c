@@ -59,7 +59,7 @@ static void note_folder(struct reader *r, const struct buf *path, size_t entries
 }
 
 /* The index may name trees that were pruned: we rebuild these. */
-static bool exists(const struct reader *r, const unsigned char *id)
+static bool has_object(const struct reader *r, const unsigned char *id)
 {
     autobuf struct buf name = BUF_INIT, out = BUF_INIT;
     struct err none = {0};
@@ -92,7 +92,7 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
             buf_addch(&path, '/');
         node.path = path.len;
         node.subtrees = read.subtrees;
-        if (read.entries > 0 && !node.known && exists(r, read.id)) {
+        if (read.entries > 0 && !node.known && has_object(r, read.id)) {
             note_folder(r, &path, (size_t)read.entries, read.id);
             node.known = true;
         }
@@ -125,23 +125,12 @@ static bool read_known_trees(struct reader *r)
     return good && first.good;
 }
 
-/* Most folders have the same tree as in another task's commit. */
-static int write_tree(struct reader *r, const struct buf *tree, struct buf *ret_id, struct err *err)
-{
-    const char *known = git_batch_tree_id(r->batch, tree);
-    if (!known)
-        return git_batch_write(r->batch, GIT_BATCH_TREE, tree, ret_id, err);
-    buf_addstr(ret_id, known);
-    buf_addf(&r->required, "%s\n", known);
-    return 0;
-}
-
 /* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     struct level *l = &r->levels.v[r->levels.n - 1];
-    if (write_tree(r, &l->tree, &id, err))
+    if (git_batch_use_tree(r->batch, &l->tree, &r->required, &id, err))
         return -1;
     buf_done(&l->tree);
     if (--r->levels.n) {

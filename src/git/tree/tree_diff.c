@@ -2,21 +2,17 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "git/batch.h"
-#include "git/format/tree.h"
+#include "git/tree/tree_cursor.h"
 
 #include <stdbool.h>
 #include <string.h>
 
 enum { FROM, TO, SIDES };
 
-/* One folder. On a side that lacks the folder, `tree` is empty. */
+/* One folder. On a side that lacks the folder, the cursor is not open. */
 struct level {
-    struct buf tree[SIDES];
-    size_t pos[SIDES];
-    struct tree_entry next[SIDES];
-    bool has_next[SIDES]; /* `next` is valid */
-    size_t prefix;        /* length of its path, with the slash */
+    struct tree_cursor at[SIDES];
+    size_t prefix; /* length of its path, with the slash */
 };
 
 struct walk {
@@ -31,7 +27,7 @@ struct walk {
 static void level_free(struct level *l)
 {
     for (int s = 0; s < SIDES; s++)
-        buf_done(&l->tree[s]);
+        tree_cursor_done(&l->at[s]);
     free(l);
 }
 
@@ -39,23 +35,10 @@ static struct level *level_new(struct walk *w)
 {
     struct level *l = mem_alloc(sizeof(*l));
     for (int s = 0; s < SIDES; s++)
-        l->tree[s] = (struct buf)BUF_INIT;
+        l->at[s] = (struct tree_cursor)TREE_CURSOR_INIT;
     l->prefix = w->path.len;
     vec_push(&w->levels, l);
     return l;
-}
-
-static int advance(const struct walk *w, struct level *l, int s, struct err *err)
-{
-    struct err damage = {0};
-    l->has_next[s] = tree_next(&l->tree[s], w->id_len, &l->pos[s], &l->next[s], &damage);
-    return damage.code ? (*err = damage, -1) : 0;
-}
-
-static int read_tree(const struct walk *w, struct level *l, int s, const char *name,
-                     struct err *err)
-{
-    return git_batch_read(w->batch, name, &l->tree[s], err) || advance(w, l, s, err) ? -1 : 0;
 }
 
 static int open_folder(struct walk *w, const struct tree_entry *const at[SIDES], struct err *err)
@@ -63,11 +46,7 @@ static int open_folder(struct walk *w, const struct tree_entry *const at[SIDES],
     buf_addch(&w->path, '/');
     struct level *l = level_new(w);
     for (int s = 0; s < SIDES; s++) {
-        autobuf struct buf id = BUF_INIT;
-        if (!at[s])
-            continue;
-        tree_id(&id, at[s]->id, w->id_len);
-        if (read_tree(w, l, s, id.s, err))
+        if (at[s] && tree_cursor_open_entry(&l->at[s], w->batch, at[s], w->id_len, err))
             return -1;
     }
     return 0;
@@ -76,18 +55,17 @@ static int open_folder(struct walk *w, const struct tree_entry *const at[SIDES],
 /* Compares the next name of the last folder on the sides that have it. */
 static int compare_next_name(struct walk *w, struct level *l, struct err *err)
 {
-    struct tree_entry entries[SIDES];
+    const struct tree_entry entries[SIDES] = {l->at[FROM].entry, l->at[TO].entry};
     const struct tree_entry *at[SIDES] = {NULL};
-    memcpy(entries, l->next, sizeof(entries));
-    int order = !l->has_next[FROM] ? 1
-                : !l->has_next[TO] ? -1
-                                   : tree_compare(&entries[FROM], &entries[TO]);
+    int order = !l->at[FROM].has_entry ? 1
+                : !l->at[TO].has_entry ? -1
+                                       : tree_compare(&entries[FROM], &entries[TO]);
     if (order <= 0)
         at[FROM] = &entries[FROM];
     if (order >= 0)
         at[TO] = &entries[TO];
     for (int s = 0; s < SIDES; s++) {
-        if (at[s] && advance(w, l, s, err))
+        if (at[s] && tree_cursor_next(&l->at[s], err))
             return -1;
     }
     if (order == 0 && tree_same(at[FROM], at[TO], w->id_len))
@@ -104,8 +82,7 @@ static int open_roots(struct walk *w, const char *const names[SIDES], struct err
 {
     struct level *l = level_new(w);
     for (int s = 0; s < SIDES; s++) {
-        autofree char *name = mem_printf("%s^{tree}", names[s]);
-        if (read_tree(w, l, s, name, err))
+        if (tree_cursor_open_commit(&l->at[s], w->batch, names[s], w->id_len, err))
             return -1;
     }
     return 0;
@@ -120,7 +97,7 @@ int tree_diff_each(struct git_batch *batch, const char *from, const char *to,
     int rc = open_roots(&w, names, err);
     while (rc == 0 && w.levels.n) {
         struct level *l = w.levels.v[w.levels.n - 1];
-        if (l->has_next[FROM] || l->has_next[TO])
+        if (l->at[FROM].has_entry || l->at[TO].has_entry)
             rc = compare_next_name(&w, l, err);
         else
             level_free(w.levels.v[--w.levels.n]);

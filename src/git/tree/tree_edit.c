@@ -2,18 +2,15 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "git/batch.h"
-#include "git/format/tree.h"
+#include "git/tree/tree_cursor.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* A folder that contains a change. */
 struct level {
-    struct buf old, made;
-    size_t pos;
-    struct tree_entry next;
-    bool has_next; /* `next` is valid */
+    struct tree_cursor old;
+    struct buf made;
     bool has_new;  /* some name is new */
     size_t prefix; /* length of its path, with the slash */
 };
@@ -30,7 +27,7 @@ struct edit {
 
 static void level_free(struct level *l)
 {
-    buf_done(&l->old);
+    tree_cursor_done(&l->old);
     buf_done(&l->made);
     free(l);
 }
@@ -44,28 +41,21 @@ static void edit_done(struct edit *e)
     buf_done(&e->required);
 }
 
-static int advance(const struct edit *e, struct level *l, struct err *err)
-{
-    struct err damage = {0};
-    l->has_next = tree_next(&l->old, e->id_len, &l->pos, &l->next, &damage);
-    return damage.code ? (*err = damage, -1) : 0;
-}
-
 /* Opens the folder at the current path; tree NULL: it is empty so far. */
 static int open_level(struct edit *e, const char *tree, struct err *err)
 {
     struct level *l = mem_alloc(sizeof(*l));
-    *l = (struct level){.old = BUF_INIT, .made = BUF_INIT, .prefix = e->path.len};
+    *l = (struct level){.old = TREE_CURSOR_INIT, .made = BUF_INIT, .prefix = e->path.len};
     vec_push(&e->levels, l);
-    return tree && (git_batch_read(e->batch, tree, &l->old, err) || advance(e, l, err)) ? -1 : 0;
+    return tree ? tree_cursor_open(&l->old, e->batch, tree, e->id_len, err) : 0;
 }
 
 static int keep_entry(struct edit *e, struct level *l, struct err *err)
 {
-    const struct tree_entry *was = &l->next;
+    const struct tree_entry *was = &l->old.entry;
     e->plain = tree_is_usual(was);
     buf_add(&l->made, was->mode, (size_t)((const char *)was->id - was->mode) + e->id_len);
-    return advance(e, l, err);
+    return tree_cursor_next(&l->old, err);
 }
 
 static int change_file(struct edit *e, struct level *l, const struct tree_entry *name, bool exists,
@@ -80,7 +70,7 @@ static int change_file(struct edit *e, struct level *l, const struct tree_entry 
         tree_add(&l->made, mode, name->name, name->len, c->id);
         buf_addf(&e->required, "%s\n", c->id);
     }
-    return exists ? advance(e, l, err) : 0;
+    return exists ? tree_cursor_next(&l->old, err) : 0;
 }
 
 static int change_folder(struct edit *e, struct level *l, const struct tree_entry *name,
@@ -94,8 +84,8 @@ static int change_folder(struct edit *e, struct level *l, const struct tree_entr
         e->next++;
     }
     if (exists) {
-        tree_id(&id, l->next.id, e->id_len);
-        if (advance(e, l, err))
+        tree_id(&id, l->old.entry.id, e->id_len);
+        if (tree_cursor_next(&l->old, err))
             return -1;
     }
     buf_add(&e->path, name->name, name->len + 1);
@@ -118,7 +108,7 @@ static bool get_next_name(const struct edit *e, const struct level *l, struct tr
 static int edit_next_name(struct edit *e, struct level *l, bool changes,
                           const struct tree_entry *name, struct err *err)
 {
-    int order = !changes ? -1 : !l->has_next ? 1 : tree_compare(&l->next, name);
+    int order = !changes ? -1 : !l->old.has_entry ? 1 : tree_compare(&l->old.entry, name);
     if (order < 0)
         return keep_entry(e, l, err);
     return name->is_tree ? change_folder(e, l, name, order == 0, err)
@@ -149,17 +139,6 @@ static bool has_clash(const struct edit *e, const struct buf *tree)
     return clash;
 }
 
-/* A folder may now have the same tree as in another task's commit. */
-static int write_tree(struct edit *e, const struct buf *tree, struct buf *ret_id, struct err *err)
-{
-    const char *known = git_batch_tree_id(e->batch, tree);
-    if (!known)
-        return git_batch_write(e->batch, GIT_BATCH_TREE, tree, ret_id, err);
-    buf_addstr(ret_id, known);
-    buf_addf(&e->required, "%s\n", known);
-    return 0;
-}
-
 /* Writes the last folder, which is complete: it becomes an entry of its parent, or the result. */
 static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
 {
@@ -169,7 +148,7 @@ static int close_level(struct edit *e, struct buf *ret_tree, struct err *err)
     e->plain = !l->has_new || !has_clash(e, &l->made);
     if (!e->plain)
         return 0;
-    if ((l->made.len || !above) && write_tree(e, &l->made, &id, err)) {
+    if ((l->made.len || !above) && git_batch_use_tree(e->batch, &l->made, &e->required, &id, err)) {
         e->plain = false;
         return git_batch_refused(err) ? 0 : -1;
     }
@@ -191,8 +170,8 @@ static int build_tree(struct edit *e, struct buf *ret_tree, struct err *err)
         struct level *l = e->levels.v[e->levels.n - 1];
         struct tree_entry name;
         bool changes = get_next_name(e, l, &name);
-        rc = changes || l->has_next ? edit_next_name(e, l, changes, &name, err)
-                                    : close_level(e, ret_tree, err);
+        rc = changes || l->old.has_entry ? edit_next_name(e, l, changes, &name, err)
+                                         : close_level(e, ret_tree, err);
     }
     return rc;
 }

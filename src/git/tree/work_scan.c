@@ -93,7 +93,7 @@ static bool check_file(struct walk *w, int folder, const char *name,
 /* True for "." and "..", and for ".git", which git ignores everywhere. */
 static bool is_ignored(const char *name)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
+    return str_is_dots(name) || strcmp(name, ".git") == 0;
 }
 
 /* A checksum of a list of names that does not depend on their order. */

@@ -142,7 +142,7 @@ static void add_batch(struct batches *bs, struct node *node)
     vec_push(&bs->list, b);
 }
 
-static void drop(struct node *map, const char *name)
+static void remove_member(struct node *map, const char *name)
 {
     struct node *node = node_get(map, name);
     if (node)
@@ -150,8 +150,8 @@ static void drop(struct node *map, const char *name)
 }
 
 /* Copies a key of the batch to an agent that does not set it. */
-static void inherit(struct batches *bs, const struct batch *b, struct node *task, const char *key,
-                    const char *name)
+static void inherit_member(struct batches *bs, const struct batch *b, struct node *task,
+                           const char *key, const char *name)
 {
     const struct node *batch_value = node_get(b->node, key);
     if (!batch_value || node_get(task, name))
@@ -182,11 +182,11 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
         node_unlink(task, agent); /* the session itself, not a subagent */
     compat_rename(task, "owns_files", "owns", bs->ps);
     compat_rename(task, "description", "title", bs->ps);
-    inherit(bs, b, task, "title", "title");
+    inherit_member(bs, b, task, "title", "title");
     if (!is_empty(node_get(b->node, "description")))
-        inherit(bs, b, task, "description", "title");
-    inherit(bs, b, task, "owns_files", "owns");
-    inherit(bs, b, task, "estimate", "estimate");
+        inherit_member(bs, b, task, "description", "title");
+    inherit_member(bs, b, task, "owns_files", "owns");
+    inherit_member(bs, b, task, "estimate", "estimate");
     if (b->fan_out && !node_get(task, "hand_on"))
         set_hand_on(bs, b, task);
 
@@ -195,7 +195,7 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
     const struct node *own = node_get(task, "id");
     if (own && own != b->id)
         problem_warn_key(bs->ps, RULE_UNKNOWN, own, "is ignored: the task is called '%.80s'", id);
-    drop(task, "id");
+    remove_member(task, "id");
     compat_add_string(task, bs->a, "id", id, b->id ? b->id : b->node);
 }
 
@@ -272,7 +272,7 @@ static void strip_batch(struct batches *bs, struct batch *b)
     const size_t count = ARRAY_LEN(known);
     bool is_task = b->n == 1 && b->tasks[0] == b->node;
     for (size_t i = 0; i < (is_task ? 3 : count); i++)
-        drop(b->node, known[i]);
+        remove_member(b->node, known[i]);
     if (is_task)
         return;
     node_each (member, b->node) {

@@ -1,7 +1,7 @@
 /*
  * Foreign vocabularies: translates plans of parallel-orchestra, of parallel-sessions and of the
- * Agent Dispatch Manifest into the canonical words before the tree is decoded, so that the rest of
- * the program knows one vocabulary. Positions and paths stay those of the file.
+ * Agent Dispatch Manifest into our words. We do so before we decode the tree, so the rest of the
+ * program knows one vocabulary. Positions and paths stay those of the file.
  */
 #ifndef PLAN_COMPAT_COMPAT_H
 #define PLAN_COMPAT_COMPAT_H

@@ -171,8 +171,8 @@ static void refuse_forbidden(struct node *task, struct problems *ps)
 
 /* For that tool, a task without a prompt runs the agent's own command. It also accepted tasks with
  * neither. */
-static void default_prompt(struct node *task, struct arena *a, const struct node *agent,
-                           struct problems *ps)
+static void set_default_prompt(struct node *task, struct arena *a, const struct node *agent,
+                               struct problems *ps)
 {
     bool named = agent && agent->kind == NODE_STRING;
     if (node_get(task, "prompt") || node_get(task, "prompt_file"))
@@ -186,7 +186,7 @@ static void default_prompt(struct node *task, struct arena *a, const struct node
 static void translate_agent(struct node *task, struct arena *a, struct problems *ps)
 {
     struct node *agent = node_get(task, "agent");
-    default_prompt(task, a, agent, ps);
+    set_default_prompt(task, a, agent, ps);
     if (agent && agent->kind != NODE_STRING)
         problem_error(ps, RULE_TYPE, agent, "expected a string, got %s",
                       node_kind_name(agent->kind));

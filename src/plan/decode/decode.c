@@ -131,8 +131,8 @@ static int fail_not_a_plan(struct problems *ps, const struct node *root)
     return problem_hint(ps, "`anabranch init` writes a first plan");
 }
 
-static int decode(struct plan *plan, const struct node *root, enum plan_kind kind,
-                  struct problems *ps)
+static int decode_plan(struct plan *plan, const struct node *root, enum plan_kind kind,
+                       struct problems *ps)
 {
     size_t errors = ps->errors;
     plan->kind = kind;
@@ -158,7 +158,7 @@ int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, 
         return fail_not_a_plan(ps, root);
     size_t errors = ps->errors;
     enum plan_kind kind = compat_translate(root, tree_arena, ps, &plan->batches);
-    (void)decode(plan, root, kind, ps);
+    (void)decode_plan(plan, root, kind, ps);
     return ps->errors > errors ? -1 : 0;
 }
 
@@ -166,7 +166,7 @@ int plan_decode_encoded(struct plan *plan, const struct node *root, enum plan_ki
                         struct problems *ps)
 {
     *plan = unset;
-    return root->kind == NODE_MAP ? decode(plan, root, kind, ps) : fail_not_a_plan(ps, root);
+    return root->kind == NODE_MAP ? decode_plan(plan, root, kind, ps) : fail_not_a_plan(ps, root);
 }
 
 void plan_done(struct plan *plan)

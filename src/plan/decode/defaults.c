@@ -37,7 +37,7 @@ static bool is_canonical(const struct node *n)
     return n->kind == NODE_INT && strcmp(n->text, digits) == 0;
 }
 
-static void convert(struct node *n, enum node_kind kind)
+static void convert_scalar(struct node *n, enum node_kind kind)
 {
     int truth = read_old_boolean(n);
     if (kind == NODE_BOOL && truth >= 0) {
@@ -54,7 +54,7 @@ static void convert_below(struct node *n, const char *path, enum node_kind kind)
 {
     size_t len = strcspn(path, "/");
     if (!len)
-        convert(n, kind);
+        convert_scalar(n, kind);
     if (!len || n->kind < NODE_LIST)
         return;
     const char *rest = path + len + (path[len] == '/');

@@ -1,5 +1,7 @@
 #include "plan/schedule/claims.h"
 
+#include "base/text/str.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -215,11 +217,6 @@ static void rank_owners(struct claimed *path, const struct graph *g)
     qsort(path->owners.v, path->owners.n, sizeof(*path->owners.v), by_rank);
 }
 
-static bool starts_with(const char *s, const char *prefix)
-{
-    return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
 static const struct group *exclusive_group(const struct plan *plan, const struct task *t)
 {
     for (size_t i = 0; t->group && i < plan->group_count; i++) {
@@ -304,7 +301,7 @@ static bool refuse_pair(void *ctx, const struct overlap_pair *pair)
     }
     autobuf struct buf example = BUF_INIT;
     glob_overlap(pair->path_a->glob, pair->path_b->glob, &example);
-    bool outside = starts_with(example.s, CLAIMS_OUTSIDE "/");
+    bool outside = str_begins(example.s, CLAIMS_OUTSIDE "/");
     problem_error(r->ps, RULE_OVERLAP, late->claim->node,
                   "'%.80s' overlaps '%.80s' of task '%s' (line %u): both own '%.200s'",
                   late->claim->text, early->claim->text, task_name(&r->plan->tasks[early->task]),
@@ -321,7 +318,7 @@ void claims_refuse_overlaps(struct claims *c, struct graph *g, struct problems *
 }
 
 /* The index of the first file that does not sort before the prefix. */
-static size_t first_file(const char *const *files, size_t n, const char *prefix)
+static size_t find_first_file(const char *const *files, size_t n, const char *prefix)
 {
     size_t lo = 0, hi = n;
     while (lo < hi) {
@@ -337,8 +334,8 @@ static size_t first_file(const char *const *files, size_t n, const char *prefix)
 static bool matches_some(const struct glob *glob, bool fold, const char *const *files, size_t n)
 {
     const char *prefix = glob_prefix(glob);
-    for (size_t i = fold ? 0 : first_file(files, n, prefix); i < n; i++) {
-        if (!fold && !starts_with(files[i], prefix))
+    for (size_t i = fold ? 0 : find_first_file(files, n, prefix); i < n; i++) {
+        if (!fold && !str_begins(files[i], prefix))
             return false;
         if (glob_match(glob, files[i]))
             return true;
@@ -348,7 +345,7 @@ static bool matches_some(const struct glob *glob, bool fold, const char *const *
 
 static bool is_file_or_folder(const char *path, const char *const *files, size_t n)
 {
-    size_t i = first_file(files, n, path), len = strlen(path);
+    size_t i = find_first_file(files, n, path), len = strlen(path);
     for (; i < n && strncmp(files[i], path, len) == 0; i++) {
         if (files[i][len] == '\0' || files[i][len] == '/')
             return true;

@@ -69,8 +69,8 @@ void claims_done(struct claims *c);
 typedef bool meet_fn(void *ctx, struct claimed *a, struct claimed *b);
 void claims_meet(struct claims *c, meet_fn *fn, void *ctx);
 
-/* Calls fn for each overlapping pair of tasks that could run at the same time (no dependency and no
- * group with limit 1 separates them), once per pair of paths, until fn returns false. */
+/* Calls fn once for each pair of overlapping paths of two tasks that could run at the same time: no
+ * dependency and no group with limit 1 separates them. Ends if fn returns false. */
 typedef bool overlap_fn(void *ctx, const struct overlap_pair *pair);
 void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ctx);
 

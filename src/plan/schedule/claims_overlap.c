@@ -12,6 +12,7 @@
  * finds the fewest candidates, and compare the globs of the pairs that remain.
  */
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "plan/schedule/claims.h"
 
 #include <stdlib.h>
@@ -74,19 +75,19 @@ struct meeting {
     bool stopped;
 };
 
-static size_t component_len(const char *s)
+static size_t get_component_len(const char *s)
 {
     return strcspn(s, "/");
 }
 
-static size_t literal_len(const char *s, size_t len)
+static size_t get_literal_len(const char *s, size_t len)
 {
     size_t n = strcspn(s, WILDCARDS "/");
     return n < len ? n : len;
 }
 
 /* The bytes after the last wildcard, or after something that may be the end of one. */
-static size_t ending_len(const char *s, size_t len)
+static size_t get_ending_len(const char *s, size_t len)
 {
     size_t n = 0;
     while (n < len && !strchr("*?[]\\", s[len - n - 1]))
@@ -127,19 +128,9 @@ static bool is_closed(const char *s, size_t len)
     return true;
 }
 
-/* A slash sorts before all bytes, so that paths with the same leading components are adjacent. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    int x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1 : 0;
-    int y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1 : 0;
-    return x - y;
-}
-
 static int compare_entries(const void *a, const void *b)
 {
-    return compare_paths(((const struct entry *)a)->path, ((const struct entry *)b)->path);
+    return str_compare_paths(((const struct entry *)a)->path, ((const struct entry *)b)->path);
 }
 
 static const char *fold_path(struct meeting *m, const char *path)
@@ -161,7 +152,7 @@ static bool is_name(const char *path)
  * stars with their slash may match nothing. */
 static void find_ending(struct entry *e)
 {
-    size_t len = strlen(e->path), n = is_name(e->path) ? 0 : ending_len(e->path, len);
+    size_t len = strlen(e->path), n = is_name(e->path) ? 0 : get_ending_len(e->path, len);
     bool stars = n && n + 2 <= len && e->path[len - n] == '/' && e->path[len - n - 1] == '*';
     n -= stars;
     e->ending = (struct text){e->path + len - n, n};
@@ -180,7 +171,7 @@ static void find_names(struct entry *e)
         size_t len = (size_t)(end - start);
         if (!is_closed(start, len))
             return;
-        if (i >= 0 && literal_len(start, len) == len)
+        if (i >= 0 && get_literal_len(start, len) == len)
             e->names[i] = (struct text){start, len};
         end = start > e->path ? start - 1 : start;
     }
@@ -215,12 +206,12 @@ static int compare_endings(struct text a, struct text b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-static struct text ending_of_entry(const struct meeting *m, uint32_t entry)
+static struct text get_ending_of_entry(const struct meeting *m, uint32_t entry)
 {
     return m->entries[entry].ending;
 }
 
-static struct text ending_of_node(const struct meeting *m, uint32_t node)
+static struct text get_ending_of_node(const struct meeting *m, uint32_t node)
 {
     const struct component *c = &m->nodes.v[node];
     return (struct text){c->name + c->len - c->ending, c->ending};
@@ -248,7 +239,7 @@ static void sort_by_ending(const struct meeting *m, ending_fn *of, struct places
         qsort_r(places->v.v, places->v.n, sizeof(*places->v.v), compare_places, &order);
 }
 
-static struct places *places_of_name(struct meeting *m, int i, struct text name)
+static struct places *get_places_of_name(struct meeting *m, int i, struct text name)
 {
     struct places *known = map_get(&m->by_name[i], name.s, name.len);
     if (known)
@@ -264,11 +255,12 @@ static void index_entries(struct meeting *m)
         const struct entry *e = &m->entries[i];
         vec_push(&m->by_ending.v, i);
         for (int k = 0; k < NAMES; k++) {
-            struct places *of = e->names[k].s ? places_of_name(m, k, e->names[k]) : &m->nameless[k];
+            struct places *of =
+                e->names[k].s ? get_places_of_name(m, k, e->names[k]) : &m->nameless[k];
             vec_push(&of->v, i);
         }
     }
-    sort_by_ending(m, ending_of_entry, &m->by_ending);
+    sort_by_ending(m, get_ending_of_entry, &m->by_ending);
 }
 
 static uint32_t add_node(struct meeting *m, struct component node)
@@ -285,17 +277,17 @@ static bool is_wild(const struct component *node)
 /* The entry belongs to the last child or to a new one. */
 static void add_to_child(struct meeting *m, uint32_t parent, uint32_t entry, const char *name)
 {
-    size_t len = component_len(name);
+    size_t len = get_component_len(name);
     struct component *up = &m->nodes.v[parent];
     struct component *last = up->children ? &m->nodes.v[m->nodes.n - 1] : NULL;
     if (last && last->len == len && memcmp(last->name, name, len) == 0) {
         last->end = entry + 1;
         return;
     }
-    struct component new = {.name = name, .len = len, .literal = literal_len(name, len)};
+    struct component new = {.name = name, .len = len, .literal = get_literal_len(name, len)};
     new.depth = up->depth + len + 1;
     new.closed = is_closed(name, len);
-    new.ending = new.closed ? ending_len(name, len) : 0;
+    new.ending = new.closed ? get_ending_len(name, len) : 0;
     new.first = entry;
     new.end = entry + 1;
     up->child = up->children ? up->child : (uint32_t)m->nodes.n;
@@ -306,7 +298,7 @@ static void add_to_child(struct meeting *m, uint32_t parent, uint32_t entry, con
 
 static bool is_two_stars(const char *name)
 {
-    return component_len(name) == 2 && name[0] == '*' && name[1] == '*';
+    return get_component_len(name) == 2 && name[0] == '*' && name[1] == '*';
 }
 
 static void place_entry(struct meeting *m, uint32_t node, uint32_t entry)
@@ -334,7 +326,7 @@ static void grow_tree(struct meeting *m)
     }
 }
 
-static void meet(struct meeting *m, uint32_t i, uint32_t k)
+static void check_overlap(struct meeting *m, uint32_t i, uint32_t k)
 {
     struct claimed *a = m->entries[i].claimed, *b = m->entries[k].claimed;
     if (!m->stopped && glob_overlap(a->glob, b->glob, NULL))
@@ -352,7 +344,7 @@ static void try_entry(struct meeting *m, const struct open_search *s, uint32_t k
     if (s->done != NO_NODE && m->entries[k].open_at == s->done &&
         (m->entries[s->entry].open_at != s->done || k <= s->entry))
         return;
-    meet(m, s->entry, k);
+    check_overlap(m, s->entry, k);
 }
 
 /* A part of an index: the places [lo, hi) of `through`, or these numbers themselves. */
@@ -403,7 +395,7 @@ static void candidates_done(struct candidates *c)
     vec_done(&c->v);
 }
 
-static uint32_t candidate_at(const struct interval *in, size_t i)
+static uint32_t get_candidate_at(const struct interval *in, size_t i)
 {
     return in->through ? in->through->v.v[i] : (uint32_t)i;
 }
@@ -418,8 +410,8 @@ static int compare_end(struct text text, struct text ending)
 
 enum bound { AT_LEAST, BEHIND_EQUAL, BEHIND_LONGER };
 
-/* The first place that is not before the ending, behind those with exactly that ending, or behind
- * all that end in it. */
+/* Finds the first place at or after the ending (AT_LEAST), after all texts equal to it, or after
+ * all texts that end with it. */
 static size_t find_bound(const struct meeting *m, const struct places *p, ending_fn *of,
                          struct text ending, enum bound bound)
 {
@@ -453,7 +445,7 @@ static void add_by_ending(const struct meeting *m, const struct places *p, endin
 
 static void add_by_name(struct meeting *m, int i, struct text name, struct candidates *c)
 {
-    const struct places *same = places_of_name(m, i, name);
+    const struct places *same = get_places_of_name(m, i, name);
     add_ascending(c, same, 0, same->v.n);
     add_ascending(c, &m->nameless[i], 0, m->nameless[i].v.n);
 }
@@ -468,7 +460,7 @@ static void keep_fewer(struct candidates *best, struct candidates *other)
     candidates_done(other);
 }
 
-static void meet_below(struct meeting *m, const struct open_search *s)
+static void check_below(struct meeting *m, const struct open_search *s)
 {
     const struct entry *e = &m->entries[s->entry];
     uint32_t first = m->nodes.v[s->node].first, end = m->nodes.v[s->node].end;
@@ -476,7 +468,7 @@ static void meet_below(struct meeting *m, const struct open_search *s)
     add_interval(&best, NULL, first, end);
     if (e->ending.len && best.count > FEW) {
         struct candidates other = {.first = first, .end = end};
-        add_by_ending(m, &m->by_ending, ending_of_entry, e->ending, true, &other);
+        add_by_ending(m, &m->by_ending, get_ending_of_entry, e->ending, true, &other);
         keep_fewer(&best, &other);
     }
     for (int i = 0; i < NAMES && best.count > FEW; i++) {
@@ -488,7 +480,7 @@ static void meet_below(struct meeting *m, const struct open_search *s)
     }
     for (size_t i = 0; i < best.v.n; i++) {
         for (size_t k = best.v.v[i].lo; k < best.v.v[i].hi && !m->stopped; k++) {
-            uint32_t place = candidate_at(&best.v.v[i], k);
+            uint32_t place = get_candidate_at(&best.v.v[i], k);
             if (place >= first && place < end)
                 try_entry(m, s, place);
         }
@@ -496,23 +488,23 @@ static void meet_below(struct meeting *m, const struct open_search *s)
     candidates_done(&best);
 }
 
-static void meet_exact(struct meeting *m, struct pair p)
+static void check_exact(struct meeting *m, struct pair p)
 {
     const struct places a = m->nodes.v[p.a].exact, b = m->nodes.v[p.b].exact;
     for (size_t i = 0; i < a.v.n; i++) {
         for (size_t k = p.a == p.b ? i + 1 : 0; k < b.v.n; k++)
-            meet(m, a.v.v[i], b.v.v[k]);
+            check_overlap(m, a.v.v[i], b.v.v[k]);
     }
 }
 
-static void meet_at(struct meeting *m, struct pair p)
+static void check_at(struct meeting *m, struct pair p)
 {
     const struct places a = m->nodes.v[p.a].open, b = m->nodes.v[p.b].open;
     for (size_t i = 0; i < a.v.n; i++)
-        meet_below(m, &(struct open_search){a.v.v[i], p.b, p.a == p.b ? p.a : NO_NODE});
+        check_below(m, &(struct open_search){a.v.v[i], p.b, p.a == p.b ? p.a : NO_NODE});
     for (size_t i = 0; p.a != p.b && i < b.v.n; i++)
-        meet_below(m, &(struct open_search){b.v.v[i], p.a, p.a});
-    meet_exact(m, p);
+        check_below(m, &(struct open_search){b.v.v[i], p.a, p.a});
+    check_exact(m, p);
 }
 
 static void go_down(struct meeting *m, uint32_t a, uint32_t b)
@@ -585,10 +577,10 @@ static void find_by_ending(struct meeting *m, const struct component *x, uint32_
     if (!node->by_ending.v.n) {
         for (uint32_t i = 0; i < node->children; i++)
             vec_push(&node->by_ending.v, node->child + i);
-        sort_by_ending(m, ending_of_node, &node->by_ending);
+        sort_by_ending(m, get_ending_of_node, &node->by_ending);
     }
     struct text ending = {x->name + x->len - x->ending, x->ending};
-    add_by_ending(m, &node->by_ending, ending_of_node, ending, is_wild(x), c);
+    add_by_ending(m, &node->by_ending, get_ending_of_node, ending, is_wild(x), c);
 }
 
 /* Cheap: what they begin and end with. */
@@ -617,7 +609,7 @@ static void fit_children(struct meeting *m, uint32_t x, uint32_t up, bool are_si
     }
     for (size_t i = 0; i < best.v.n; i++) {
         for (size_t k = best.v.v[i].lo; k < best.v.v[i].hi; k++) {
-            uint32_t y = candidate_at(&best.v.v[i], k);
+            uint32_t y = get_candidate_at(&best.v.v[i], k);
             const struct component *other = &m->nodes.v[y];
             if (may_fit(&node, other) && (!are_siblings || !is_wild(other) || y > x))
                 go_down(m, x, y);
@@ -626,7 +618,7 @@ static void fit_children(struct meeting *m, uint32_t x, uint32_t up, bool are_si
     candidates_done(&best);
 }
 
-static void descend(struct meeting *m, struct pair p)
+static void compare_children(struct meeting *m, struct pair p)
 {
     const struct component a = m->nodes.v[p.a], b = m->nodes.v[p.b];
     bool swap = b.children < a.children;
@@ -639,7 +631,7 @@ static void descend(struct meeting *m, struct pair p)
     }
 }
 
-static void release(struct meeting *m)
+static void free_meeting(struct meeting *m)
 {
     for (size_t i = 0; i < m->nodes.n; i++) {
         vec_done(&m->nodes.v[i].open.v);
@@ -649,7 +641,7 @@ static void release(struct meeting *m)
     for (uint32_t i = 0; i < m->n; i++) {
         for (int k = 0; k < NAMES; k++) {
             if (m->entries[i].names[k].s)
-                vec_done(&places_of_name(m, k, m->entries[i].names[k])->v);
+                vec_done(&get_places_of_name(m, k, m->entries[i].names[k])->v);
         }
     }
     for (int k = 0; k < NAMES; k++) {
@@ -674,8 +666,8 @@ void claims_meet(struct claims *c, meet_fn *fn, void *ctx)
     go_down(&m, 0, 0);
     while (m.pairs.n && !m.stopped) {
         struct pair next = m.pairs.v[--m.pairs.n];
-        meet_at(&m, next);
-        descend(&m, next);
+        check_at(&m, next);
+        compare_children(&m, next);
     }
-    release(&m);
+    free_meeting(&m);
 }

@@ -12,7 +12,7 @@ const char *const tie_names[TIE_KIND_COUNT_] = {
     [TIE_FOLLOWS] = "sequence",
 };
 
-static const char *id_of(const struct streams *s, uint32_t batch)
+static const char *get_id(const struct streams *s, uint32_t batch)
 {
     return s->plan->batches.v[batch].id;
 }
@@ -21,14 +21,14 @@ void streams_say_ids(const struct streams *s, const struct stream *stream, size_
                      struct buf *out)
 {
     for (size_t i = 0; i < stream->n && i < most; i++)
-        buf_addf(out, "%s%s", i ? ", " : "", id_of(s, stream->batches[i]));
+        buf_addf(out, "%s%s", i ? ", " : "", get_id(s, stream->batches[i]));
     if (stream->n > most)
         buf_addf(out, " and %zu more", stream->n - most);
 }
 
 void streams_say_tie(const struct streams *s, const struct tie *tie, struct buf *out)
 {
-    const char *early = id_of(s, tie->early), *late = id_of(s, tie->late);
+    const char *early = get_id(s, tie->early), *late = get_id(s, tie->late);
     switch (tie->kind) {
     case TIE_DEPENDS:
         buf_addf(out, "%s needs %s", late, early);
@@ -54,7 +54,7 @@ static void describe_tie(const struct streams *s, const struct tie *tie, uint32_
     static const char *const late[] = {"needs", "", "takes the summary of", "follows"};
     static const char *const early[] = {"is needed by", "", "sums up for", "is followed by"};
     bool is_late = tie->late == batch;
-    const char *other = id_of(s, is_late ? tie->early : tie->late);
+    const char *other = get_id(s, is_late ? tie->early : tie->late);
     if (tie->kind != TIE_OWNS)
         buf_addf(out, "%s %s", (is_late ? late : early)[tie->kind], other);
     else

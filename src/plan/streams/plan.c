@@ -24,7 +24,7 @@ struct joiner {
     struct node *task;
 };
 
-static const struct plan_batch *batch_at(const struct joiner *j, size_t i)
+static const struct plan_batch *get_batch_at(const struct joiner *j, size_t i)
 {
     return &j->s->plan->batches.v[j->stream->batches[i]];
 }
@@ -66,9 +66,9 @@ static void put_owns(struct joiner *j)
         node_put_value(j->a, j->task, "owns", list);
 }
 
-/* A session may change any path if one of its agents owns nothing. The same holds for a session
- * that shares a path with such a session, which could not change that path if another task owned
- * it. */
+/* A session may change any path if one of its agents owns nothing. If it shares a path with another
+ * session, that one may change any path, too: if it owned the path, the first could not change it.
+ */
 static bool *find_limited(const struct streams *s, struct arena *a)
 {
     bool *is_limited = arena_array(a, s->n + 1, sizeof(*is_limited));
@@ -93,7 +93,7 @@ static bool *find_limited(const struct streams *s, struct arena *a)
     return is_limited;
 }
 
-static bool forbids(const struct task *t, const char *text)
+static bool forbids_path(const struct task *t, const char *text)
 {
     for (size_t i = 0; i < t->forbids.n; i++) {
         if (strcmp(t->forbids.v[i].text, text) == 0)
@@ -106,13 +106,13 @@ static bool forbids(const struct task *t, const char *text)
  * others. */
 static void put_forbids(struct joiner *j)
 {
-    const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
+    const struct task *first = &j->s->plan->tasks[get_batch_at(j, 0)->first];
     struct node *list = node_new_list(j->a);
     for (size_t k = 0; k < first->forbids.n; k++) {
         bool all = true;
         for (size_t i = 0; all && i < j->stream->n; i++) {
             batch_each_task (t, j->s->plan, j->stream->batches[i])
-                all = all && forbids(t, first->forbids.v[k].text);
+                all = all && forbids_path(t, first->forbids.v[k].text);
         }
         if (all)
             node_add_string(j->a, list, first->forbids.v[k].text);
@@ -245,7 +245,7 @@ static bool is_handled(const char *key)
     return false;
 }
 
-static struct node *encode(struct joiner *j, const struct task *t)
+static struct node *encode_task(struct joiner *j, const struct task *t)
 {
     struct node *node = plan_encode_task(j->s->plan, t, j->a);
     plan_reveal(t, node); /* two secrets may differ */
@@ -254,8 +254,8 @@ static struct node *encode(struct joiner *j, const struct task *t)
 
 /* Adds an error for each key of `one` that `other` lacks or sets differently; reports each key
  * once. */
-static void compare(struct joiner *j, const struct node *one, const struct node *other,
-                    const struct task *t, struct map *reported)
+static void report_differences(struct joiner *j, const struct node *one, const struct node *other,
+                               const struct task *t, struct map *reported)
 {
     node_each (member, one) {
         if (is_handled(member->key) || is_same(member, node_get(other, member->key)) ||
@@ -270,14 +270,14 @@ static void compare(struct joiner *j, const struct node *one, const struct node 
 
 static void put_common(struct joiner *j)
 {
-    const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
-    struct node *first = encode(j, lead);
+    const struct task *lead = &j->s->plan->tasks[get_batch_at(j, 0)->first];
+    struct node *first = encode_task(j, lead);
     automap struct map reported = {0};
     for (size_t i = 0; i < j->stream->n; i++) {
         batch_each_task (t, j->s->plan, j->stream->batches[i]) {
-            const struct node *other = t == lead ? first : encode(j, t);
-            compare(j, first, other, t, &reported);
-            compare(j, other, first, t, &reported);
+            const struct node *other = t == lead ? first : encode_task(j, t);
+            report_differences(j, first, other, t, &reported);
+            report_differences(j, other, first, t, &reported);
         }
     }
     for (struct node *member = first->first, *next; member; member = next) {
@@ -289,7 +289,7 @@ static void put_common(struct joiner *j)
     }
 }
 
-static struct node *stream_task(struct joiner *j)
+static struct node *get_stream_task(struct joiner *j)
 {
     j->task = node_new_map(j->a);
     node_put_string(j->a, j->task, "id", j->stream->id);
@@ -329,7 +329,7 @@ struct node *streams_plan(const struct streams *s, const struct streams_texts *t
                            .a = a,
                            .ps = ps,
                            .is_limited = is_limited};
-        node_append(tasks, stream_task(&j));
+        node_append(tasks, get_stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;
 }

@@ -9,7 +9,7 @@ struct prompt_writer {
     const struct streams_texts *texts;
 };
 
-static const struct plan_batch *batch_at(const struct prompt_writer *j, size_t i)
+static const struct plan_batch *get_batch_at(const struct prompt_writer *j, size_t i)
 {
     return &j->s->plan->batches.v[j->stream->batches[i]];
 }
@@ -105,7 +105,7 @@ void streams_prompt(const struct streams *s, const struct stream *stream,
     struct prompt_writer prompt_writer = {s, stream, texts}, *j = &prompt_writer;
     add_head(out, j);
     for (size_t i = 0; i < stream->n; i++) {
-        const struct plan_batch *b = batch_at(j, i);
+        const struct plan_batch *b = get_batch_at(j, i);
         buf_addf(out, "\n## Batch %s%s%s\n", b->id, b->title ? ": " : "", b->title ? b->title : "");
         buf_addstr(out, get_agent_order(b));
         batch_each_task (t, j->s->plan, stream->batches[i])

@@ -268,7 +268,7 @@ static bool is_lighter(const struct load *a, const struct load *b)
 
 /* Prefers, among equally heavy streams, the one with fewer batches, so that no stream stays empty
  * if there is work for it. */
-static void balance(struct streams *s, struct component *list, size_t n)
+static void balance_streams(struct streams *s, struct component *list, size_t n)
 {
     struct load *loads = mem_array(n + 1, sizeof(*loads));
     uint32_t *stream_of = mem_array(s->batches + 1, sizeof(*stream_of));
@@ -366,7 +366,7 @@ static void weigh_batches(struct maker *m, const struct graph *g)
     }
 }
 
-static void divide(struct maker *m, const struct streams_options *opts)
+static void divide_batches(struct maker *m, const struct streams_options *opts)
 {
     struct streams *s = m->s;
     size_t wanted = opts->n ? opts->n : STREAMS_DEFAULT;
@@ -375,7 +375,7 @@ static void divide(struct maker *m, const struct streams_options *opts)
     if (s->forced)
         split_by_force(s, opts);
     else
-        balance(s, list, n);
+        balance_streams(s, list, n);
     free(list);
     number_streams(s, n);
     fill_streams(s);
@@ -398,7 +398,7 @@ int streams_init(struct streams *s, const struct plan *plan, const struct graph 
     find_ties(&m, claims);
     int rc = order_batches(s, ps);
     if (rc == 0)
-        divide(&m, opts);
+        divide_batches(&m, opts);
     map_done(&m.owns_seen);
     free(m.batch_of);
     free(m.parent);

@@ -31,7 +31,7 @@ static int open_below(int folder, const char *path, int *ret_fd, struct err *err
 }
 
 /* Returns the part of `path` below the hidden folder, or NULL. */
-static const char *path_below(const struct hiding *h, const char *path)
+static const char *get_path_below(const struct hiding *h, const char *path)
 {
     size_t len = strlen(h->folder);
     return strncmp(path, h->folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
@@ -94,7 +94,7 @@ static void part_done(struct part *p)
 static int open_part(const struct hiding *h, int folder, const char *path, struct part *p,
                      struct err *err)
 {
-    p->path = path ? path_below(h, path) : NULL;
+    p->path = path ? get_path_below(h, path) : NULL;
     if (path && !p->path)
         return err_set(err, ERR_INPUT, "'%s' is not below '%s'", path, h->folder);
     return path ? open_below(folder, p->path, &p->fd, err) : 0;

@@ -65,7 +65,7 @@ static int join_namespace(pid_t pid, const char *kind, int type, struct err *err
     return fd < 0 || setns(fd, type) < 0 ? err_sys(err, "enter '%s'", path) : 0;
 }
 
-static bool sees(pid_t pid, const char *folder)
+static bool can_see(pid_t pid, const char *folder)
 {
     autofree char *theirs = mem_printf("/proc/%d/root%s", (int)pid, folder ? folder : "");
     struct stat a, b;
@@ -78,7 +78,7 @@ static bool sees(pid_t pid, const char *folder)
 int overlay_join(pid_t pid, const char *needs, struct err *err)
 {
     autofree char *cwd = getcwd(NULL, 0);
-    if (!sees(pid, needs))
+    if (!can_see(pid, needs))
         return err_set(err, ERR_ENV, "'%s' is hidden from process %d: end it first", needs,
                        (int)pid);
     if (join_namespace(pid, "user", CLONE_NEWUSER, err) ||
@@ -214,7 +214,7 @@ pid_t overlay_seen_by(const char *at, const char *needs)
         const struct proc_id *id = &all.all.v[i];
         if (!is_seen_by(id, real))
             continue;
-        if (can_be_joined(id->pid) && sees(id->pid, needs))
+        if (can_be_joined(id->pid) && can_see(id->pid, needs))
             return id->pid;
         found = found ? found : id->pid;
     }
@@ -313,7 +313,7 @@ static void sweep_dead(const char *dir)
         (void)closedir(d);
 }
 
-static int probe(const char *dir, struct err *err)
+static int probe_mount(const char *dir, struct err *err)
 {
     autofree char *own = mem_printf("%s/" PROBE "%d", dir, (int)getpid());
     autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
@@ -336,7 +336,7 @@ int overlay_probe(const char *dir, struct err *err)
     sweep_dead(dir);
     if (sigprocmask(SIG_BLOCK, &all, &before) < 0)
         return err_sys(err, "block signals");
-    int rc = probe(dir, err);
+    int rc = probe_mount(dir, err);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }

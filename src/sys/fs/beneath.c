@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/own_fd.h"
 
 #include <dirent.h>
@@ -220,7 +221,7 @@ bool beneath_is_empty(int folder)
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
-        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+        n += !str_is_dots(e->d_name);
     bool empty = dir && n == 0;
     if (dir)
         (void)closedir(dir);

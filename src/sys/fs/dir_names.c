@@ -1,12 +1,14 @@
 #include "sys/fs/dir_names.h"
 
+#include "base/text/str.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 
 static void add_name(const char *name, const char *but, struct buf *out)
 {
-    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, but) != 0)
+    if (!str_is_dots(name) && strcmp(name, but) != 0)
         buf_add(out, name, strlen(name) + 1);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
@@ -50,19 +51,9 @@ static int open_side(const char *root, const char *path, FTS **ret, struct err *
     return *ret ? 0 : err_sys(err, "look into '%s'", top);
 }
 
-static const char *below(const FTSENT *e, const char *root)
+static const char *get_relative_path(const FTSENT *e, const char *root)
 {
     return e->fts_path + strlen(root) + 1;
-}
-
-/* Compares paths in the order of the walk: a folder, then its contents, then its next sibling. */
-static int compare_paths(const char *a, const char *b)
-{
-    while (*a && *a == *b)
-        a++, b++;
-    int x = !*a ? 0 : *a == '/' ? 1 : (unsigned char)*a + 1;
-    int y = !*b ? 0 : *b == '/' ? 1 : (unsigned char)*b + 1;
-    return x - y;
 }
 
 /* Finds the next entry that exists. */
@@ -183,9 +174,10 @@ static void leave_folder(struct walk *w, const FTSENT *e)
 {
     const struct stat *st = e->fts_statp;
     if (!w->m->look && e->fts_number != LEFT_OUT)
-        vec_push(&w->left_folders, (struct left_folder){.path = mem_str(below(e, w->m->from)),
-                                                        .mode = st->st_mode & 07777,
-                                                        .times = {st->st_atim, st->st_mtim}});
+        vec_push(&w->left_folders,
+                 (struct left_folder){.path = mem_str(get_relative_path(e, w->m->from)),
+                                      .mode = st->st_mode & 07777,
+                                      .times = {st->st_atim, st->st_mtim}});
 }
 
 static int step_original(struct walk *w, struct err *err)
@@ -207,7 +199,7 @@ static int remove_entry(struct walk *w, struct err *err)
         return -1;
     if (w->m->look)
         return 0;
-    make_writable(w, below(w->dst_entry, w->m->to));
+    make_writable(w, get_relative_path(w->dst_entry, w->m->to));
     if (is_folder(w->dst_entry))
         (void)fts_set(w->dst, w->dst_entry, FTS_SKIP);
     return dirs_remove(w->dst_entry->fts_path, err);
@@ -215,7 +207,7 @@ static int remove_entry(struct walk *w, struct err *err)
 
 static int copy_entry(struct walk *w, struct err *err)
 {
-    const char *path = below(w->src_entry, w->m->from);
+    const char *path = get_relative_path(w->src_entry, w->m->from);
     if (begin_change(w, err))
         return -1;
     if (w->m->look)
@@ -302,10 +294,10 @@ static void count_entry(struct walk *w)
 /* Handles the next entry: one that only one side has, or both have. */
 static int sync_next(struct walk *w, struct err *err)
 {
-    int which = !w->src_entry ? 1
-                : !w->dst_entry
-                    ? -1
-                    : compare_paths(below(w->src_entry, w->m->from), below(w->dst_entry, w->m->to));
+    int which = !w->src_entry   ? 1
+                : !w->dst_entry ? -1
+                                : str_compare_paths(get_relative_path(w->src_entry, w->m->from),
+                                                    get_relative_path(w->dst_entry, w->m->to));
     if (which > 0 ? remove_entry(w, err) : which < 0 ? copy_entry(w, err) : sync_entry(w, err))
         return -1;
     if (which <= 0)

@@ -124,16 +124,11 @@ int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
     if (!dir)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+        if (!str_is_dots(e->d_name))
             rc = fn(ctx, path, e->d_name, err);
     }
     (void)closedir(dir);
     return rc;
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
 /* NULL with errno 0 means that the folder does not exist. */
@@ -167,7 +162,7 @@ int dirs_remove_entries(const char *path, const char *beginning, const char *end
     if (!dir)
         return errno ? -1 : 0;
     for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
-        if (is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
+        if (str_is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
             !str_ends(d->d_name, ending))
             continue;
         autofree char *entry = mem_printf("%s/%s", path, d->d_name);
@@ -182,7 +177,7 @@ static int remove_endings(DIR *dir, const char *path, const char *ending, struct
                           struct err *err)
 {
     for (struct dirent *d; (d = readdir(dir));) {
-        if (is_dots(d->d_name))
+        if (str_is_dots(d->d_name))
             continue;
         if (d->d_type == DT_DIR)
             strv_pushf(folders, "%s/%s", path, d->d_name);

@@ -170,6 +170,23 @@ bool file_is_link(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
+bool file_is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool file_resolves(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+bool file_resolves_in(const char *dir, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return file_resolves(path);
+}
+
 int file_write(int fd, const char *s, size_t len)
 {
     while (len) {

@@ -41,6 +41,11 @@ int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct
  * counts as missing. */
 bool file_exists(const char *path);
 bool file_is_link(const char *path);
+bool file_is_folder(const char *path);
+
+/* True if the path, or the name in a folder, leads to something, also through symlinks. */
+bool file_resolves(const char *path);
+bool file_resolves_in(const char *dir, const char *name);
 
 /* Writes all bytes to a descriptor. Returns -1 with errno on failure. */
 int file_write(int fd, const char *s, size_t len);

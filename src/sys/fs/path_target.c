@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
 
 #include <limits.h>
@@ -49,7 +50,7 @@ char *path_target(const char *path)
         memmove(rest, rest + used, strlen(rest + used) + 1);
         if (strcmp(name, "..") == 0)
             drop_last(&done);
-        if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        if (!*name || str_is_dots(name))
             continue;
         buf_addf(&done, "/%s", name);
         if (file_is_link(done.s) && (++links > LINKS_MAX || !follow_link(&done, &rest)))

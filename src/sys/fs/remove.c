@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "base/strv.h"
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/btrfs.h"
@@ -67,13 +68,13 @@ static void removal_done(struct removal *r)
     free(r->path);
 }
 
-static struct level *current_level(struct removal *r)
+static struct level *get_current_level(struct removal *r)
 {
     return &r->levels.v[r->levels.n - 1];
 }
 
 /* Returns the path of an entry of the current folder. We cut a long path. */
-static char *path_of(const struct removal *r, const char *name)
+static char *get_path(const struct removal *r, const char *name)
 {
     autobuf struct buf path = BUF_INIT;
     buf_addstr(&path, r->shown);
@@ -112,7 +113,7 @@ static bool is_immutable(int at, const char *name)
 static void record_failure(struct removal *r, int at, const char *name, int errnum)
 {
     if (r->levels.n) {
-        struct level *l = current_level(r);
+        struct level *l = get_current_level(r);
         strv_push(&l->names, name);
         const char *key = l->names.v[l->names.n - 1];
         (void)map_put(&l->failed, key, strlen(key), l->names.v[l->names.n - 1]);
@@ -121,7 +122,7 @@ static void record_failure(struct removal *r, int at, const char *name, int errn
         return;
     r->errnum = errnum;
     r->immutable = errnum == EPERM && is_immutable(at, name);
-    r->path = path_of(r, name);
+    r->path = get_path(r, name);
 }
 
 static int report_failure(const struct removal *r, struct err *err)
@@ -205,8 +206,8 @@ static bool reopen_above(struct removal *r)
     struct stat st;
     if (l->dir)
         return true;
-    int fd =
-        openat(dirfd(current_level(r)->dir), "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dirfd(get_current_level(r)->dir), "..",
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
         l->dir = fdopendir(fd);
     if (!l->dir && fd >= 0)
@@ -228,15 +229,10 @@ static void remove_entry(struct removal *r, int at, const char *name, bool may_b
         record_failure(r, at, name, errno == EISDIR ? why : errno);
 }
 
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
 /* Leaves the current folder, in which only failed entries remain, and removes it if it is empty. */
 static void leave_folder(struct removal *r, int at)
 {
-    struct level *l = current_level(r);
+    struct level *l = get_current_level(r);
     bool above = r->levels.n == 1 || reopen_above(r);
     int parent = r->levels.n == 1 ? at : above ? dirfd(r->levels.v[r->levels.n - 2].dir) : -1;
     bool gone = above && (unlinkat(parent, l->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
@@ -260,11 +256,11 @@ static void leave_folder(struct removal *r, int at)
 
 static void remove_next(struct removal *r, int at)
 {
-    struct level *l = current_level(r);
+    struct level *l = get_current_level(r);
     const struct dirent *e;
     do {
         e = readdir(l->dir);
-    } while (e && (is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
+    } while (e && (str_is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
     if (e)
         remove_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
     else

@@ -167,7 +167,7 @@ static void check_limits(struct guard *g)
         kill_tree(g);
 }
 
-static int64_t earlier_of(int64_t a, int64_t b)
+static int64_t pick_earlier(int64_t a, int64_t b)
 {
     return !a || (b && b < a) ? b : a;
 }
@@ -178,7 +178,7 @@ static void watch_child(struct guard *g)
     if (!g->c.limited && (limits->memory || limits->processes))
         g->next_look = clock_mono() + LIMITS_MS;
     while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended && !is_stuck(g)) {
-        wait_for_event(g, earlier_of(g->deadline, g->next_look));
+        wait_for_event(g, pick_earlier(g->deadline, g->next_look));
         if (g->deadline && clock_mono() >= g->deadline)
             kill_tree(g);
         else if (g->next_look && !g->limit && clock_mono() >= g->next_look)
@@ -236,7 +236,7 @@ static void end_leftovers(struct guard *g)
     }
 }
 
-static void quote(struct buf *out, const char *s)
+static void add_quoted(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
     text_add_harmless(&safe, s);
@@ -258,7 +258,7 @@ static void add_stuck(const struct guard *g, struct buf *line)
         return;
     proc_table_command(all.all.v[0].pid, &command);
     buf_addstr(line, ",\"stuck\":");
-    quote(line, command.s);
+    add_quoted(line, command.s);
 }
 
 static int write_status(const struct guard *g, struct err *err)
@@ -271,7 +271,7 @@ static int write_status(const struct guard *g, struct err *err)
     buf_addf(&line, ",\"means\":\"%s\"", contain_words[g->c.means]);
     for (size_t i = 0; i < g->swept.n; i++) {
         buf_addstr(&line, i ? "," : ",\"swept\":[");
-        quote(&line, g->swept.v[i]);
+        add_quoted(&line, g->swept.v[i]);
     }
     if (g->swept.n)
         buf_addf(&line, "],\"left\":%zu", g->left);

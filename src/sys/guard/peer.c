@@ -92,7 +92,7 @@ static bool has_parent(pid_t pid, pid_t parent)
 
 /* Walks up from a process to our common ancestor. We may be below a guard ourselves, if an agent
  * started our run, so we must not look further up. Returns false if an ancestor died meanwhile. */
-static bool climb(pid_t pid, const peer_line *own, peer_line *line, enum peer_place *ret)
+static bool climb_parents(pid_t pid, const peer_line *own, peer_line *line, enum peer_place *ret)
 {
     struct peer_status s;
     *ret = PEER_OUTSIDE;
@@ -118,7 +118,7 @@ static enum peer_place find_place(pid_t pid, const peer_line *own, peer_line *li
     enum peer_place place;
     for (int tries = 0; tries < TRIES_MAX; tries++) {
         line->n = 0;
-        if (climb(pid, own, line, &place))
+        if (climb_parents(pid, own, line, &place))
             return place;
     }
     return PEER_GONE;

@@ -155,7 +155,7 @@ static const struct entry *find_entry(const struct table *t, pid_t pid)
 
 typedef bool wanted_fn(const struct table *t, const struct entry *e, pid_t pid);
 
-static void collect(struct proc_table *procs, wanted_fn *wanted, pid_t pid)
+static void collect_wanted(struct proc_table *procs, wanted_fn *wanted, pid_t pid)
 {
     struct table t = {0};
     read_table(&t);
@@ -168,7 +168,7 @@ static void collect(struct proc_table *procs, wanted_fn *wanted, pid_t pid)
 
 /* True if root is an ancestor of the process. The chain of parents may be broken if the table
  * changed while we read it. */
-static bool descends(const struct table *t, const struct entry *e, pid_t root)
+static bool is_descendant(const struct table *t, const struct entry *e, pid_t root)
 {
     for (size_t steps = 0; e && steps <= t->all.n; steps++) {
         if (e->parent == root)
@@ -192,17 +192,17 @@ static bool is_anyone(const struct table *t, const struct entry *e, pid_t pid)
 
 void proc_table_below(struct proc_table *procs, pid_t root)
 {
-    collect(procs, descends, root);
+    collect_wanted(procs, is_descendant, root);
 }
 
 void proc_table_in_group(struct proc_table *procs, pid_t group)
 {
-    collect(procs, is_in_group, group);
+    collect_wanted(procs, is_in_group, group);
 }
 
 void proc_table_everyone(struct proc_table *procs)
 {
-    collect(procs, is_anyone, 0);
+    collect_wanted(procs, is_anyone, 0);
 }
 
 static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *out)
@@ -323,7 +323,7 @@ static void search_marked(struct proc_table *procs, const char *const *marks,
     const struct entry *us = find_entry(ret_seen, getpid());
     for (size_t i = ret_seen->all.n; i-- > 0;) {
         const struct entry *e = &ret_seen->all.v[i];
-        bool above = e == us || (us && descends(ret_seen, us, e->pid));
+        bool above = e == us || (us && is_descendant(ret_seen, us, e->pid));
         if (!has_ended(e) && !above && !is_listed(procs, e->pid) && has_marks(e, marks))
             add_process(procs, e);
     }
@@ -468,7 +468,7 @@ bool proc_table_program_in(const char *name, const char *folder, const char *var
     bool found = !t.all.n; /* the system does not tell */
     for (size_t i = 0; !found && i < t.all.n; i++) {
         const struct entry *e = &t.all.v[i];
-        found = !has_ended(e) && is_called(e->pid, name) && !descends(&t, e, getpid()) &&
+        found = !has_ended(e) && is_called(e->pid, name) && !is_descendant(&t, e, getpid()) &&
                 may_be_in(&t, e, folder, variable);
     }
     vec_done(&t.all);
@@ -541,7 +541,7 @@ bool proc_table_programs_in(struct proc_table *procs, const char *name, const st
     bool tells = t.all.n > 0;
     for (size_t i = 0; i < t.all.n; i++) {
         const struct entry *e = &t.all.v[i];
-        if (!has_ended(e) && is_called(e->pid, name) && !descends(&t, e, getpid()) &&
+        if (!has_ended(e) && is_called(e->pid, name) && !is_descendant(&t, e, getpid()) &&
             may_be_in_any(&t, e, folders, variable))
             add_process(procs, e);
     }

@@ -17,7 +17,7 @@ static bool read_start(pid_t pid, const char *name, char *text, size_t size)
 }
 
 /* Resident memory, with shared pages counted in full: fast to read, and never too low. */
-static int64_t resident(pid_t pid)
+static int64_t read_resident_bytes(pid_t pid)
 {
     char text[128], *rest;
     if (!read_start(pid, "statm", text, sizeof(text)))
@@ -28,13 +28,13 @@ static int64_t resident(pid_t pid)
 
 /* Resident memory, with a share of shared pages. Slow: the kernel walks all pages of the
  * process. */
-static int64_t proportional(pid_t pid)
+static int64_t read_proportional_bytes(pid_t pid)
 {
     char text[2048];
     if (!read_start(pid, "smaps_rollup", text, sizeof(text)))
-        return resident(pid);
+        return read_resident_bytes(pid);
     const char *line = strstr(text, "\nPss:");
-    return line ? strtoll(line + strlen("\nPss:"), NULL, 10) * 1024 : resident(pid);
+    return line ? strtoll(line + strlen("\nPss:"), NULL, 10) * 1024 : read_resident_bytes(pid);
 }
 
 static int64_t sum_over(const struct proc_table *procs, int64_t (*of)(pid_t pid))
@@ -47,5 +47,6 @@ static int64_t sum_over(const struct proc_table *procs, int64_t (*of)(pid_t pid)
 
 bool usage_exceeds_memory(const struct proc_table *procs, int64_t bytes)
 {
-    return sum_over(procs, resident) > bytes && sum_over(procs, proportional) > bytes;
+    return sum_over(procs, read_resident_bytes) > bytes &&
+           sum_over(procs, read_proportional_bytes) > bytes;
 }

@@ -1,6 +1,7 @@
 #include "sys/http/request.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 
 #include <string.h>
 
@@ -56,7 +57,7 @@ size_t http_head_length(const char *s, size_t len)
     return found ? (size_t)(found - s) + strlen(end) : 0;
 }
 
-static int hex_value(char c)
+static int parse_hex_digit(char c)
 {
     if (is_digit(c))
         return c - '0';
@@ -67,15 +68,15 @@ static int hex_value(char c)
 
 /* Decodes %41 to A. Returns NULL for control characters, which none of our names contain, and for
  * an incomplete escape. */
-static const char *decode(struct arena *a, struct span t, bool plus)
+static const char *decode_percents(struct arena *a, struct span t, bool plus)
 {
     char *out = arena_alloc(a, t.len + 1);
     size_t n = 0;
     for (size_t i = 0; i < t.len; i++) {
         unsigned char c = (unsigned char)t.s[i];
         if (c == '%') {
-            int high = i + 2 < t.len ? hex_value(t.s[i + 1]) : -1;
-            int low = i + 2 < t.len ? hex_value(t.s[i + 2]) : -1;
+            int high = i + 2 < t.len ? parse_hex_digit(t.s[i + 1]) : -1;
+            int low = i + 2 < t.len ? parse_hex_digit(t.s[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return NULL;
             c = (unsigned char)(high << 4 | low);
@@ -92,8 +93,8 @@ static const char *decode(struct arena *a, struct span t, bool plus)
 
 static int read_part(struct http_head *head, struct span t)
 {
-    const char *part = decode(&head->arena, t, false);
-    if (!part || !*part || strchr(part, '/') || strcmp(part, ".") == 0 || strcmp(part, "..") == 0 ||
+    const char *part = decode_percents(&head->arena, t, false);
+    if (!part || !*part || strchr(part, '/') || str_is_dots(part) ||
         head->part_count == HTTP_PARTS_MAX)
         return -1;
     head->parts[head->part_count++] = part;
@@ -121,7 +122,8 @@ static int read_query_field(struct http_head *head, struct span t)
         return 0;
     if (!cut_at(&t, '=', &name))
         t.len = 0;
-    struct http_field field = {decode(&head->arena, name, true), decode(&head->arena, t, true)};
+    struct http_field field = {decode_percents(&head->arena, name, true),
+                               decode_percents(&head->arena, t, true)};
     if (!field.name || !field.value || head->query_count == HTTP_FIELDS_MAX)
         return -1;
     head->query[head->query_count++] = field;

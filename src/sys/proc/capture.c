@@ -86,7 +86,7 @@ static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
 
 /* We wait with WNOWAIT first: until we reap the child, no other process gets its number, so
  * interrupt_begin()'s group stays valid. */
-static int reap(pid_t pid, int *ret_status, struct err *err)
+static int reap_process(pid_t pid, int *ret_status, struct err *err)
 {
     siginfo_t info;
     int status;
@@ -125,7 +125,7 @@ static int capture_child(const int *folder, const struct fence *fence, int in, c
     own_close(&streams[0].fd);
     own_close(&streams[1].fd);
     struct err reap_err;
-    if (started == 0 && reap(pid, ret_status, &reap_err) && !result)
+    if (started == 0 && reap_process(pid, ret_status, &reap_err) && !result)
         result = err_set(err, ERR_ENV, "%s", reap_err.msg);
     return result;
 }

@@ -58,7 +58,7 @@ static int start_job(struct slot *s, struct proc_job *job, struct err *err)
     return rc;
 }
 
-static int reap(struct slot *s, struct err *err)
+static int reap_slot(struct slot *s, struct err *err)
 {
     int status;
     while (waitpid(s->pid, &status, 0) < 0) {
@@ -154,7 +154,7 @@ static int reap_ended(struct crowd *c, struct err *err)
         struct slot *s = &c->slots[i];
         if (!s->pid || s->fds[OUT] >= 0 || s->fds[ERR] >= 0)
             continue;
-        if (reap(s, err))
+        if (reap_slot(s, err))
             return -1;
         c->busy--;
     }
@@ -189,7 +189,7 @@ static void end_all(struct crowd *c)
         own_close(&s->fds[OUT]);
         own_close(&s->fds[ERR]);
         spawn_end(s->pid);
-        (void)reap(s, NULL);
+        (void)reap_slot(s, NULL);
     }
 }
 

@@ -43,7 +43,7 @@ static void *run_helper(void *arg)
 #endif
 
 /* Number of threads besides the caller's. */
-static size_t helpers_for(size_t threads, size_t n)
+static size_t count_helpers(size_t threads, size_t n)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t wanted = processors > 1 ? (size_t)processors : 1;
@@ -56,7 +56,7 @@ static size_t helpers_for(size_t threads, size_t n)
 void parallel_for_by(size_t threads_max, size_t n, parallel_for_fn *fn, void *ctx)
 {
     struct work w = {.n = n, .fn = fn, .ctx = ctx};
-    size_t wanted = helpers_for(threads_max, n), helpers = 0;
+    size_t wanted = count_helpers(threads_max, n), helpers = 0;
     pthread_t *threads = mem_array(wanted, sizeof(*threads));
     sigset_t all, before;
     (void)sigfillset(&all);

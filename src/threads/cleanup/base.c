@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *short_name(const char *ref)
+static const char *get_short_name(const char *ref)
 {
     const char *name = strchr(ref + strlen("refs/"), '/');
     return name + 1;
@@ -26,7 +26,7 @@ static void fetch_remote(struct cleaning *c, struct cleanup_base *b)
         (void)git_resolve(&c->at, b->upstream.tracking, &commit, NULL);
     }
     b->remote = commit.len ? mem_str(commit.s) : NULL;
-    b->remote_name = mem_str(short_name(b->upstream.tracking));
+    b->remote_name = mem_str(get_short_name(b->upstream.tracking));
 }
 
 /* If a thread came from a commit instead of a branch, or its branch is gone, we take the branch
@@ -59,7 +59,7 @@ static int find_base(struct cleaning *c, struct cleanup_base *b, struct err *err
         return -1;
     if (git_resolve(&c->at, ref.s, &commit, NULL) == 0)
         b->local = mem_str(commit.s);
-    b->local_name = mem_str(short_name(ref.s));
+    b->local_name = mem_str(get_short_name(ref.s));
     fetch_remote(c, b);
     return 0;
 }

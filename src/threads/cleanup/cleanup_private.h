@@ -48,7 +48,7 @@ int cleanup_changes(const struct cleaning *c, const struct thread *t, struct buf
 /* Names an operation that git has not finished in its worktree; NULL: none. */
 const char *cleanup_unfinished(const struct thread *t);
 
-/* Was any commit ever made in its worktree? */
+/* *ret_yes is true if any commit was ever made in its worktree. */
 bool cleanup_has_begun(const struct thread *t);
 
 /* inside.c: finds repositories in the worktree that have something that exists nowhere else.

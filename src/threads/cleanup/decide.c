@@ -28,12 +28,7 @@ static int set_verdict(struct verdict *v, bool remove, enum cleanup_reason reaso
     return 0;
 }
 
-static bool exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
-
-static const char *name_of(const struct thread *t)
+static const char *get_name(const struct thread *t)
 {
     return t->branch + strlen("refs/heads/");
 }
@@ -55,7 +50,7 @@ static bool may_be_unmounted(const struct cleaning *c, const struct thread *t)
     size_t len = (size_t)(strrchr(root, '/') - root);
     autofree char *above = mem_dup(t->path, (size_t)(strrchr(t->path, '/') - t->path));
     bool inside = strncmp(t->path, root, len) == 0 && t->path[len] == '/';
-    return !inside && *above && !exists(above);
+    return !inside && *above && !file_resolves(above);
 }
 
 /* admin: the administrative folder of a worktree. */
@@ -100,11 +95,11 @@ static bool check_place(const struct cleaning *c, const struct thread *t, struct
     else if (may_be_unmounted(c, t))
         (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be mounted",
                           t->path);
-    else if (!v->tip.len && exists(t->path))
+    else if (!v->tip.len && file_resolves(t->path))
         (void)set_verdict(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
     else if (!v->tip.len)
         (void)set_verdict(v, true, CLEANUP_GONE, "neither its branch nor its worktree exists");
-    else if (exists(t->path) && cleanup_unfinished(t))
+    else if (file_resolves(t->path) && cleanup_unfinished(t))
         (void)set_verdict(v, false, CLEANUP_DIRTY, "%s in it is not finished",
                           cleanup_unfinished(t));
     else if (!is_on_branch(t->admin, t->branch))
@@ -223,7 +218,7 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     if (check_place(c, t, ret))
         return 0;
     if (cleanup_changes(c, t, &names, err))
-        return err_wrap(err, "%s", name_of(t));
+        return err_wrap(err, "%s", get_name(t));
     if (names.len)
         return set_verdict(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
     if (check_work(c, t, ret, err) || (ret->remove && check_inside(c, t, ret, err)))

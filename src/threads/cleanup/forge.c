@@ -49,7 +49,7 @@ static void read_answer(const struct buf *answer, const char *tip, bool *ret_mer
     doc_done(&doc);
 }
 
-/* That there is no pull request is an answer. We report any other failure once. */
+/* "No pull request" is an answer. We report any other failure once. */
 static void handle_failure(struct cleaning *c, int status, const struct buf *errout)
 {
     autofree char *line = mem_dup(errout->s, strcspn(errout->s, "\n"));

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/text/text.h"
 #include "git/format/gitlinks.h"
+#include "sys/fs/file.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -91,24 +92,19 @@ static int check_module(const struct search *s, const char *git_dir, struct err 
 
 typedef int visit_fn(const struct search *s, FTS *fts, FTSENT *e, struct err *err);
 
-static bool has_entry(const char *dir, const char *name)
-{
-    autofree char *path = mem_printf("%s/%s", dir, name);
-    return access(path, F_OK) == 0;
-}
-
 static int visit_ignored(const struct search *s, FTS *fts, FTSENT *e, struct err *err)
 {
     if (strcmp(e->fts_name, ".git") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
-    return has_entry(e->fts_path, ".git") ? check_tree(s, e->fts_path, err) : 0;
+    return file_resolves_in(e->fts_path, ".git") ? check_tree(s, e->fts_path, err) : 0;
 }
 
 static int visit_module(const struct search *s, FTS *fts, FTSENT *e, struct err *err)
 {
     if (strcmp(e->fts_name, "objects") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
-    bool is_repository = has_entry(e->fts_path, "HEAD") && has_entry(e->fts_path, "objects");
+    bool is_repository =
+        file_resolves_in(e->fts_path, "HEAD") && file_resolves_in(e->fts_path, "objects");
     return is_repository ? check_module(s, e->fts_path, err) : 0;
 }
 
@@ -151,7 +147,7 @@ static int check_submodules(const struct search *s, const struct git_place *at, 
     for (const char *p = out.s; rc == 0 && !s->why->len && p < out.s + out.len;
          p += strlen(p) + 1) {
         autofree char *path = mem_printf("%s/%s", s->t->path, strchr(p, '\t') + 1);
-        if (strncmp(p, mode, strlen(mode)) == 0 && has_entry(path, ".git"))
+        if (strncmp(p, mode, strlen(mode)) == 0 && file_resolves_in(path, ".git"))
             rc = check_tree(s, path, err);
     }
     return rc;

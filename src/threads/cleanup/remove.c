@@ -44,8 +44,8 @@ static char *find_unused_ref(const struct cleaning *c, const struct thread *t, i
     }
 }
 
-static struct salvage_job salvage_job_of(const struct cleaning *c, const struct workspace *ws,
-                                         const struct thread_notes *notes, const char *tip)
+static struct salvage_job get_salvage_job(const struct cleaning *c, const struct workspace *ws,
+                                          const struct thread_notes *notes, const char *tip)
 {
     return (struct salvage_job){.commit = {.ws = ws,
                                            .start = tip,
@@ -54,7 +54,7 @@ static struct salvage_job salvage_job_of(const struct cleaning *c, const struct 
                                            .root = c->opts->repo->root}};
 }
 
-static struct workspace workspace_of(const struct cleaning *c, const struct thread *t)
+static struct workspace get_workspace(const struct cleaning *c, const struct thread *t)
 {
     return (struct workspace){
         .path = t->path, .admin = t->admin, .common = c->opts->repo->common, .branch = t->branch};
@@ -66,14 +66,14 @@ static int save_unreachable(const struct cleaning *c, const struct thread *t, co
 {
     own_cleanup(notes_done) struct thread_notes notes = {0};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
-    struct workspace ws = workspace_of(c, t);
+    struct workspace ws = get_workspace(c, t);
     const char *const reachable[] = {tip, NULL};
     int n;
     autofree char *ref = find_unused_ref(c, t, &n);
     autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was removed");
     autofree char *index = mem_printf("%s/anabranch/tmp/cleanup.%d", ws.common, (int)getpid());
     notes_find(&notes, t);
-    struct salvage_job job = salvage_job_of(c, &ws, &notes, tip);
+    struct salvage_job job = get_salvage_job(c, &ws, &notes, tip);
     job.ref = ref;
     job.commit.message = message;
     job.commit.index = index;
@@ -116,11 +116,11 @@ int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct str
 {
     own_cleanup(notes_done) struct thread_notes notes = {0};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
-    struct workspace ws = workspace_of(c, t);
+    struct workspace ws = get_workspace(c, t);
     if (access(t->path, F_OK) < 0)
         return 0;
     notes_find(&notes, t);
-    struct salvage_job job = salvage_job_of(c, &ws, &notes, t->base_commit);
+    struct salvage_job job = get_salvage_job(c, &ws, &notes, t->base_commit);
     if (salvage_dropped(&job, &saved, err))
         return -1;
     for (size_t i = 0; i < saved.dropped.n; i++) {

@@ -118,7 +118,7 @@ const char *cleanup_unfinished(const struct thread *t)
     return NULL;
 }
 
-/* Does a line of the reflog record the making of a new commit? */
+/* True if a line of the reflog records a new commit. */
 static bool is_new_commit(const char *line)
 {
     static const char *const words[] = {"commit", "cherry-pick", "revert", "am", "rebase (pick)"};

@@ -62,7 +62,7 @@ void converge_close(struct converge *c)
     free(c->unmerged);
 }
 
-static const char *remote_of(const struct converge *c)
+static const char *get_remote(const struct converge *c)
 {
     return c->opts.remote ? c->opts.remote : "origin";
 }
@@ -186,7 +186,7 @@ static const char *find_conflict(const struct thread_look *l)
     return NULL;
 }
 
-/* Would a merge change nothing? That is so if the work was squashed or rebased into the base. */
+/* True if a merge would change nothing, because the work was squashed or rebased into the base. */
 static int adds_nothing(const struct converge *c, const char *base, const char *head, bool *ret_yes,
                         struct err *err)
 {
@@ -218,7 +218,7 @@ static void check_merged(const struct converge *c, struct converge_result *r)
         converge_end(r, CONVERGE_NOTHING, "%s", "");
 }
 
-/* Does the thread have work that its base lacks? Returns true if we cannot find out. */
+/* True if the thread has work that its base lacks, or if we cannot find out. */
 static bool has_unmerged_work(const struct converge *c, const struct thread_look *l)
 {
     bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
@@ -287,8 +287,8 @@ static void list_missing(const struct converge *c, const struct thread *t, struc
     }
 }
 
-/* Without what it depends on, a thread that lands here could break the base. A pull request can
- * wait. */
+/* A thread that lands here before the threads that it depends on could break the base. A pull
+ * request can wait. */
 static void check_order(const struct converge *c, struct converge_result *r)
 {
     autobuf struct buf others = BUF_INIT;
@@ -336,15 +336,15 @@ static void check_thread(const struct converge *c, struct converge_result *r)
         check_paths(r);
 }
 
-static char *message_of(const struct thread *t)
+static char *get_message(const struct thread *t)
 {
     autobuf struct buf title = BUF_INIT;
     pull_request_title(t, &title);
     return buf_steal(&title);
 }
 
-/* Runs git for the user, with his hooks and in his name. We name the repository: the file .git in
- * the worktree may name another one by now, which has hooks of its own. */
+/* Runs git for the user, with the user's hooks and name. We name the repository, because the file
+ * .git in the worktree may name another one by now, with other hooks. */
 static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
                     struct err *err)
 {
@@ -372,7 +372,7 @@ static int call_git(const struct converge *c, const struct thread *t, const stru
 /* git add would obey the configuration of submodules, so we stage them ourselves. */
 static int commit_thread(const struct converge *c, const struct thread *t, struct err *err)
 {
-    autofree char *message = message_of(t);
+    autofree char *message = get_message(t);
     autostrv struct strv add = {0}, commit = {0};
     struct git_place at = {.git_dir = t->admin, .common = c->repo->common, .work_tree = t->path};
     strv_pushl(&add, "add", "-A", "--", ".", NULL);
@@ -421,7 +421,7 @@ static int commit_all(struct converge *c, struct err *err)
     return rc;
 }
 
-static const char *base_of(const struct converge *c, const struct thread *t)
+static const char *get_base(const struct converge *c, const struct thread *t)
 {
     return c->opts.base ? c->opts.base : git_short_name(t->base);
 }
@@ -471,10 +471,10 @@ static void push_thread(struct converge *c, struct converge_result *r, const str
     const struct thread *t = r->look->thread;
     autostrv struct strv args = {0};
     struct err err = {0};
-    strv_pushl(&args, "push", "--quiet", "-u", remote_of(c), t->branch, NULL);
+    strv_pushl(&args, "push", "--quiet", "-u", get_remote(c), t->branch, NULL);
     if (call_git(c, t, &args, &err)) {
         if (interrupt_signal())
-            converge_end(r, CONVERGE_STOPPED, "it may or may not have reached '%s'", remote_of(c));
+            converge_end(r, CONVERGE_STOPPED, "it may or may not have reached '%s'", get_remote(c));
         else
             converge_end(r, CONVERGE_FAILED, "%s", err.msg);
         return;
@@ -497,7 +497,7 @@ static void print_commands(struct converge *c, struct converge_result *r,
         shell_quote(&r->commands, " &&\ngit -C", t->path, "commit", "-m", title.s, NULL);
         buf_addstr(&r->commands, " &&\n");
     }
-    shell_quote(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), t->branch, NULL);
+    shell_quote(&r->commands, "git -C", t->path, "push", "-u", get_remote(c), t->branch, NULL);
     forge_print(&c->forge, &harmless, &r->commands);
     buf_addch(&r->commands, '\n');
     converge_end(r, CONVERGE_PRINTED, "%s", "");
@@ -513,7 +513,7 @@ static void converge_one(struct converge *c, struct converge_result *r)
     pull_request_title(t, &title);
     pull_request_body(r->look, &c->threads, c->unmerged, &body);
     struct forge_pull p = {.branch = git_short_name(t->branch),
-                           .base = base_of(c, t),
+                           .base = get_base(c, t),
                            .repo = c->upstream.repo,
                            .owner = c->fork.owner,
                            .title = title.s,
@@ -543,7 +543,7 @@ static int find_base(struct converge *c, struct err *err)
     if (err->code != ERR_INPUT || c->opts.way == CONVERGE_INTO_BASE)
         return err_set(err, err->code, "--base: there is no branch '%s'", c->opts.base);
     free(c->base_ref);
-    const char *remote = c->opts.upstream ? c->opts.upstream : remote_of(c);
+    const char *remote = c->opts.upstream ? c->opts.upstream : get_remote(c);
     c->base_ref = mem_printf("refs/remotes/%s/%s", remote, c->opts.base);
     return git_resolve(&at, c->base_ref, &id, err)
                ? err_set(err, err->code, "--base: there is no branch '%s', here or at '%s'",
@@ -555,9 +555,9 @@ static int find_remote(const struct converge *c, struct err *err)
 {
     struct git_place at = {.git_dir = c->repo->common};
     struct err why = {0};
-    if (git_call(&at, NULL, &why, "remote", "get-url", "--", remote_of(c), NULL) == 0)
+    if (git_call(&at, NULL, &why, "remote", "get-url", "--", get_remote(c), NULL) == 0)
         return 0;
-    return err_set(err, ERR_INPUT, "there is no remote '%s' to push to%s", remote_of(c),
+    return err_set(err, ERR_INPUT, "there is no remote '%s' to push to%s", get_remote(c),
                    c->opts.no_options ? ""
                                       : "; choose another with --remote, or land here with "
                                         "--into-base");
@@ -571,7 +571,7 @@ static int find_fork(struct converge *c, struct err *err)
     if (!forge_knows_forks(&c->forge))
         return err_set(err, ERR_INPUT, "--upstream works only with gh");
     if (forge_url_find(&c->upstream, c->repo, c->opts.upstream, err) ||
-        forge_url_find(&c->fork, c->repo, remote_of(c), err))
+        forge_url_find(&c->fork, c->repo, get_remote(c), err))
         return err_wrap(err, "--upstream");
     return 0;
 }
@@ -582,7 +582,7 @@ static int find_place(struct converge *c, struct err *err)
     autoplace struct forge_url place = {0};
     if (!forge_wants_place(&c->forge))
         return 0;
-    return forge_url_find(&place, c->repo, remote_of(c), err) ||
+    return forge_url_find(&place, c->repo, get_remote(c), err) ||
                    forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err)
                ? -1
                : 0;

@@ -75,7 +75,7 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
 void converge_close(struct converge *c);
 #define autoconverge own_cleanup(converge_close)
 
-/* Was this damaged thread requested? It gets no result, and we leave it alone. */
+/* True if this damaged thread was requested. It gets no result, and we leave it alone. */
 bool converge_leaves(const struct converge *c, const struct thread_damaged *d);
 
 /* If a signal wants us to stop before we have done anything with the thread, ends it so and returns

@@ -126,7 +126,7 @@ bool forge_is_other(const struct forge *f)
     return f->shape != &shapes[0];
 }
 
-static const char *program_of(const struct forge *f)
+static const char *get_program(const struct forge *f)
 {
     if (!f->shape)
         return f->create.v[0];
@@ -137,7 +137,7 @@ static const char *program_of(const struct forge *f)
 
 int forge_check(const struct forge *f, struct err *err)
 {
-    const char *program = program_of(f);
+    const char *program = get_program(f);
     return spawn_finds(program) ? 0
                                 : err_set(err, ERR_ENV,
                                           "'%s', which makes pull requests, is not installed; "
@@ -197,7 +197,7 @@ static void expand_word(const struct values *w, const char *word, struct strv *a
 }
 
 /* Forges without drafts take a pull request for a draft if its title begins so. */
-static char *title_of(const struct forge *f, const struct forge_pull *p)
+static char *get_title(const struct forge *f, const struct forge_pull *p)
 {
     bool in_title = p->draft && f->shape && !f->shape->draft;
     return mem_printf("%s%s", in_title ? "WIP: " : "", p->title);
@@ -206,11 +206,11 @@ static char *title_of(const struct forge *f, const struct forge_pull *p)
 static void add_words(const struct forge *f, const struct forge_pull *p, const char *const *words,
                       const char *number, struct strv *argv)
 {
-    autofree char *title = title_of(f, p);
+    autofree char *title = get_title(f, p);
     autofree char *head = p->owner ? mem_printf("%s:%s", p->owner, p->branch) : mem_str(p->branch);
     struct values w = {p, title, number, head};
     if (f->shape) {
-        strv_push(argv, program_of(f));
+        strv_push(argv, get_program(f));
         words++;
     }
     for (; *words; words++)
@@ -239,7 +239,7 @@ static void add_update(const struct forge *f, const struct forge_pull *p, const 
 }
 
 /* The number at the end of an address. */
-static const char *last_part(const char *address)
+static const char *get_last_part(const char *address)
 {
     const char *slash = strrchr(address, '/');
     return slash ? slash + 1 : address;
@@ -251,7 +251,7 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
     if (!p->known)
         add_create(f, p, &argv);
     else if (f->shape || f->update.n)
-        add_update(f, p, f->repo ? last_part(p->known) : p->known, &argv);
+        add_update(f, p, f->repo ? get_last_part(p->known) : p->known, &argv);
     if (!argv.n)
         return;
     shell_quote(out, " &&\n(cd", f->repo ? "/" : p->dir, NULL);
@@ -336,7 +336,7 @@ static int find_login(struct forge *f, const char *place, struct err *err)
 {
     struct proc_job job = PROC_JOB_INIT;
     size_t host = strcspn(place, "/");
-    strv_push(&job.argv, program_of(f));
+    strv_push(&job.argv, get_program(f));
     for (size_t i = 1; i < MAX_WORDS && f->shape->logins[i]; i++)
         strv_push(&job.argv, f->shape->logins[i]);
     int rc = run_program(f, &job, NULL, err);
@@ -348,7 +348,7 @@ static int find_login(struct forge *f, const char *place, struct err *err)
             err, ERR_ENV,
             "%s has no login for '%.*s': make one with '%s login add', or choose another "
             "with the git setting anabranch.forgeLogin",
-            f->shape->create[0], (int)host, place, program_of(f));
+            f->shape->create[0], (int)host, place, get_program(f));
     return rc;
 }
 

@@ -54,13 +54,13 @@ int forge_open(struct forge *f, const struct git_repo *repo, struct err *err);
 void forge_close(struct forge *f);
 #define autoforge own_cleanup(forge_close)
 
-/* Can we tell the program that the branch is in a fork? */
+/* True if we can tell the program that the branch is in a fork. */
 bool forge_knows_forks(const struct forge *f);
 
-/* Is it another program than gh? Only gh can tell us the state of a pull request. */
+/* True if it is another program than gh. Only gh can tell us the state of a pull request. */
 bool forge_is_other(const struct forge *f);
 
-/* Must we call forge_locate()? */
+/* True if we must call forge_locate(). */
 bool forge_wants_place(const struct forge *f);
 
 /* Sets the repository "HOST/OWNER/NAME" for a program that does not find it in a worktree. We then

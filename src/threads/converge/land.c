@@ -31,7 +31,7 @@ struct branch_landing {
     bool retry;             /* git was killed, or the user has switched branches meanwhile */
 };
 
-static const struct converge_result *result_of(const struct converge *c, const char *id)
+static const struct converge_result *get_result(const struct converge *c, const char *id)
 {
     for (size_t i = 0; i < c->results.n; i++) {
         if (strcmp(c->results.v[i].look->thread->id, id) == 0)
@@ -44,14 +44,14 @@ static const struct converge_result *result_of(const struct converge *c, const c
 static const char *find_missing_dependency(const struct converge *c, const struct thread *t)
 {
     for (size_t i = 0; i < t->after.n; i++) {
-        const struct converge_result *r = result_of(c, t->after.v[i]);
+        const struct converge_result *r = get_result(c, t->after.v[i]);
         if (r && r->end >= CONVERGE_REFUSED)
             return t->after.v[i];
     }
     return NULL;
 }
 
-static char *message_of(const struct thread *t)
+static char *get_message(const struct thread *t)
 {
     autobuf struct buf title = BUF_INIT;
     pull_request_title(t, &title);
@@ -77,7 +77,7 @@ static int merge_one(struct branch_landing *l, struct converge_result *r, struct
         return -1;
     if (!m.clean)
         return report_conflict(l, r, &m, err);
-    autofree char *message = message_of(look->thread);
+    autofree char *message = get_message(look->thread);
     const char *const parents[] = {l->new_tip.s, look->head, NULL};
     if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
         return -1;
@@ -143,7 +143,7 @@ static int merge_all(struct branch_landing *l, struct err *err)
     return 0;
 }
 
-/* Has git refused the move before it changed anything? */
+/* True if git has refused the move before it changed anything. */
 static bool was_refused(const struct branch_landing *l)
 {
     return strstr(l->git_message.s, "would be overwritten") ||
@@ -194,7 +194,8 @@ static int move_ref(struct branch_landing *l, bool *ret_moved, struct err *err)
     return 0;
 }
 
-/* Is the branch still where we merged, and the user not in the middle of an operation? */
+/* *ret_yes is true if the branch has not moved since we merged, and the user is not in the middle
+ * of an operation. */
 static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf current = BUF_INIT;
@@ -208,9 +209,8 @@ static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err
     return 0;
 }
 
-/* If the branch is not checked out anywhere, a git that switches to it meanwhile would show the
- * landed changes as deleted, so we lock that checkout, too. If we cannot get this lock, we move the
- * branch anyway. */
+/* We lock a checkout of another branch, too: a git that switches to our branch meanwhile would show
+ * the landed changes as deleted. If we cannot get this lock, we move the branch anyway. */
 static int move_branch(struct branch_landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;

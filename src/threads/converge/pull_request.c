@@ -123,7 +123,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
 }
 
 /* The length of all whole characters within `most` bytes. */
-static size_t fitting_length(const char *s, size_t len, size_t most)
+static size_t measure_fitting(const char *s, size_t len, size_t most)
 {
     return len <= most ? len : text_valid(s, most);
 }
@@ -132,14 +132,14 @@ void pull_request_body(const struct thread_look *l, const struct threads *all, c
                        struct buf *out)
 {
     const struct thread *t = l->thread;
-    size_t len = strlen(t->goal), shown = fitting_length(t->goal, len, GOAL_MAX), start = out->len;
+    size_t len = strlen(t->goal), shown = measure_fitting(t->goal, len, GOAL_MAX), start = out->len;
     buf_addstr(out, "## Goal\n\n");
     buf_add(out, t->goal, shown);
     buf_addstr(out, shown < len ? "\n[...]\n" : "\n");
     add_all_paths(out, t);
     add_order(out, t, all, unmerged);
     add_verdict(out, &l->own);
-    buf_cut(out, start + fitting_length(out->s + start, out->len - start, BODY_MAX));
+    buf_cut(out, start + measure_fitting(out->s + start, out->len - start, BODY_MAX));
 }
 
 void pull_request_harmless(const char *text, struct buf *out)

@@ -9,8 +9,8 @@
 /* "[thread-2] First line of the goal" */
 void pull_request_title(const struct thread *t, struct buf *out);
 
-/* Does a thread depend on another (by id)? Must it be merged after it, because it depends on it or
- * by merge_order? */
+/* True if a thread depends on another (by id); and if it must be merged after it, because it
+ * depends on it or by merge_order. */
 bool pull_request_depends(const struct thread *t, const char *id);
 bool pull_request_follows(const struct thread *t, const struct thread *other);
 

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 #include "run/run_private.h"
 #include "sys/fs/dirs.h"
@@ -21,7 +22,7 @@
 
 enum { MAX_LISTED = 5 }; /* how many changed files we list */
 
-static struct git_place checkout_of(const struct fanout *f)
+static struct git_place find_checkout(const struct fanout *f)
 {
     const struct git_repo *repo = &f->pf->repo;
     return (struct git_place){
@@ -59,7 +60,7 @@ static void show_changed(const struct strv *paths, struct buf *out)
 /* We ignore untracked files, because ours are among them. */
 static int check_changes(const struct fanout *f, struct err *err)
 {
-    struct git_place at = checkout_of(f);
+    struct git_place at = find_checkout(f);
     autostrv struct strv args = {0}, paths = {0};
     autobuf struct buf status = BUF_INIT, errout = BUF_INIT, names = BUF_INIT;
     int status_code;
@@ -89,7 +90,7 @@ static bool has_thread_file(const char *admin)
     return file_exists(file);
 }
 
-/* Does the file consist of this one line? */
+/* True if the file consists of this one line. */
 static bool is_line(const char *folder, const char *name, const char *line)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
@@ -100,15 +101,15 @@ static bool is_line(const char *folder, const char *name, const char *line)
     return strcmp(text.s, line) == 0;
 }
 
-/* Has the folder nothing but the link to its administrative folder? A repository of its own does
- * not count. */
+/* True if the folder has nothing but the link to its administrative folder. A nested repository
+ * does not count. */
 static bool has_only_link(const struct thread *t)
 {
     autofree char *link = mem_printf("gitdir: %s", t->admin);
     DIR *dir = opendir(t->path);
     bool only_link = dir != NULL;
     for (struct dirent *e; only_link && (e = readdir(dir));)
-        only_link = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+        only_link = str_is_dots(e->d_name) ||
                     (strcmp(e->d_name, ".git") == 0 && is_line(t->path, ".git", link));
     if (dir)
         (void)closedir(dir);
@@ -168,7 +169,7 @@ static int check_places(const struct fanout *f, struct err *err)
 /* Our folder ignores itself and everything in it, so no folder of the project can be used. */
 static int check_tracked(const struct fanout *f, struct err *err)
 {
-    struct git_place at = checkout_of(f);
+    struct git_place at = find_checkout(f);
     const char *root = f->pf->repo.root;
     autobuf struct buf files = BUF_INIT;
     size_t len = strlen(root);

@@ -79,7 +79,7 @@ static void set_folder(struct fanout *f)
         f->work[len - 1] = '\0';
 }
 
-static char *branch_of(const struct task *t)
+static char *get_branch(const struct task *t)
 {
     return t->branch ? mem_printf(HEADS "parallel/%s-thread-%s", t->branch, t->id)
                      : mem_printf(HEADS "parallel/thread-%s", t->id);
@@ -115,12 +115,12 @@ static void add_claims(struct strv *paths, struct claimed **claims, size_t n)
     }
 }
 
-static enum agent_engine engine_of(const struct fanout *f, const struct task *t)
+static enum agent_engine get_engine(const struct fanout *f, const struct task *t)
 {
     return f->opts.engine ? f->opts.engine : t->engine ? t->engine : ENGINE_CLAUDE;
 }
 
-static enum enforce enforce_of(const struct plan *plan, const struct task *t)
+static enum enforce get_enforce(const struct plan *plan, const struct task *t)
 {
     return t->enforce ? t->enforce : plan->enforce ? plan->enforce : ENFORCE_BLOCK;
 }
@@ -133,11 +133,11 @@ static int add_thread(struct fanout *f, const struct task *t, struct err *err)
     autofree char *admin = workspace_admin_name(path);
     vec_push(&f->fresh, (struct thread){
                             .id = mem_str(t->id),
-                            .branch = branch_of(t),
-                            .engine = mem_str(engine_words[engine_of(f, t)]),
+                            .branch = get_branch(t),
+                            .engine = mem_str(engine_words[get_engine(f, t)]),
                             .ordered = t->order != INT64_MIN,
                             .order = t->order != INT64_MIN ? t->order : 0,
-                            .enforce = mem_str(enforce_words[enforce_of(&pf->plan, t)]),
+                            .enforce = mem_str(enforce_words[get_enforce(&pf->plan, t)]),
                             .base = f->base ? mem_str(f->base) : NULL,
                             .base_commit = mem_str(f->base_commit),
                             .made = true,
@@ -156,7 +156,7 @@ static int add_thread(struct fanout *f, const struct task *t, struct err *err)
 static int add_known(struct fanout *f, const struct thread *there, const struct task *t,
                      struct err *err)
 {
-    autofree char *branch = branch_of(t);
+    autofree char *branch = get_branch(t);
     if (strcmp(there->branch, branch) != 0)
         return err_set(err, ERR_INPUT,
                        "thread '%s' already exists, on the branch '%s': give this one another "

@@ -51,8 +51,8 @@ void makers_stop(struct fanout_job *m);
 /* Checks for obstacles to the new threads; changes nothing. */
 int fanout_check(const struct fanout *f, struct err *err);
 
-/* Is the thing at a thread's place left by a fanout that was killed? Its worktree has not become a
- * thread, so nobody knows of it. */
+/* True if a fanout that was killed left the thing at a thread's place. Its worktree has not become
+ * a thread, so nobody knows of it. */
 bool fanout_is_half_made(const struct thread *t);
 
 #endif

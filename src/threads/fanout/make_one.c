@@ -102,7 +102,7 @@ static int write_brief(struct thread_maker *w, struct err *err)
     return file_create(path, text.s, text.len, err);
 }
 
-static const struct task *task_of(const struct thread_maker *w)
+static const struct task *get_task(const struct thread_maker *w)
 {
     return plan_find(&w->all->f->pf->plan, w->thread->id);
 }
@@ -110,7 +110,7 @@ static const struct task *task_of(const struct thread_maker *w)
 static int setup_environment(const struct thread_maker *w, struct strv *env, struct err *err)
 {
     const struct thread *t = w->thread;
-    const struct env_vars *vars = &task_of(w)->env;
+    const struct env_vars *vars = &get_task(w)->env;
     autobuf struct buf owns = BUF_INIT;
     git_outside_environment(env);
     for (size_t i = 0; i < vars->n; i++) {

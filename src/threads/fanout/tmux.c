@@ -11,7 +11,7 @@ enum { OUTPUT_MAX = 1 << 20 };
 
 /* Names the session after the repository's folder, without characters that mean something in a
  * target. */
-static char *session_name(const struct fanout *f)
+static char *get_session_name(const struct fanout *f)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
     const char *end = strrchr(f->work, '/'), *start = end;
@@ -55,7 +55,7 @@ static void add_line(const struct strv *argv, struct buf *out)
 
 void tmux_add_commands(const struct fanout *f, struct buf *out)
 {
-    autofree char *session = session_name(f);
+    autofree char *session = get_session_name(f);
     for (size_t i = 0; i < f->fresh.n; i++) {
         autostrv struct strv argv = {0};
         add_window(&f->fresh.v[i], session, i == 0, &argv);
@@ -98,7 +98,7 @@ static int has_session(const char *session, bool *ret_yes, struct err *err)
 
 int tmux_start(const struct fanout *f, char **ret_show, struct err *err)
 {
-    autofree char *session = session_name(f);
+    autofree char *session = get_session_name(f);
     bool exists;
     if (has_session(session, &exists, err))
         return -1;

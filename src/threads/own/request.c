@@ -31,8 +31,8 @@ void own_decisions_done(struct own_decisions *ds)
     vec_done(ds);
 }
 
-/* Does the claim contain everything that is requested? A path without wildcards may be a file; then
- * we ignore what would be below it. */
+/* True if the claim contains everything that is requested. A path without wildcards may be a file;
+ * then we ignore what would be below it. */
 static bool claim_covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);

@@ -1,6 +1,7 @@
 #include "threads/own/write.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/text/text.h"
 #include "sys/fs/path_target.h"
 #include "threads/claude_settings.h"
@@ -23,7 +24,7 @@ static void add_reason(struct buf *why, const char *path, const char *what)
 }
 
 /* The path relative to the worktree, or NULL if it is outside. */
-static const char *relative_path(const char *root, const char *path)
+static const char *get_relative_path(const char *root, const char *path)
 {
     size_t len = strlen(root);
     bool is_inside = strncmp(path, root, len) == 0 && path[len] == '/' && path[len + 1];
@@ -75,7 +76,7 @@ static int judge_path(const struct write *w, const char *rel, bool *ret_may, str
 static int check_path(const struct write *w, const char *path, bool *ret_may, struct buf *why,
                       char **ret_request, struct err *err)
 {
-    const char *rel = path ? relative_path(w->root, path) : NULL;
+    const char *rel = path ? get_relative_path(w->root, path) : NULL;
     *ret_may = false;
     if (!rel) {
         add_reason(why, path ? path : "a symlink", "is not in this thread's worktree");
@@ -104,7 +105,7 @@ static char *resolve_folder(const char *path)
 static bool has_name(const char *path)
 {
     const char *name = strrchr(path, '/') + 1;
-    return *name && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+    return *name && !str_is_dots(name);
 }
 
 int own_write(const struct git_repo *repo, const struct threads *all, const struct thread *t,

@@ -32,7 +32,7 @@ struct worktrees {
     size_t n;
 };
 
-/* Has the worktree its own branch checked out? */
+/* True if the worktree has its own branch checked out. */
 static bool is_on_branch(const struct thread *t)
 {
     autofree char *path = mem_printf("%s/HEAD", t->admin);
@@ -86,7 +86,7 @@ static bool is_clean(const struct worktree *t)
 }
 
 /* entry[0] gives the kind, and so the number of fields before the path. */
-static const char *path_of(const char *entry)
+static const char *get_path(const char *entry)
 {
     int fields = entry[0] == '1' ? 8 : entry[0] == '2' ? 9 : entry[0] == 'u' ? 10 : 1;
     for (; fields && *entry; entry++)
@@ -97,7 +97,7 @@ static const char *path_of(const char *entry)
 /* A rename is followed by its old name. */
 static const char *add_entry(struct thread_look *l, const char *entry)
 {
-    const char *path = path_of(entry), *next = path + strlen(path) + 1;
+    const char *path = get_path(entry), *next = path + strlen(path) + 1;
     if (entry[0] == '?') {
         if (!fanout_made(l->thread, path))
             strv_pushf(&l->uncommitted, "?? %s", path);

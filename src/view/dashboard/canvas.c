@@ -23,7 +23,7 @@ void canvas_line(struct canvas *c)
     vec_push(&c->lines, (struct canvas_line){.text = BUF_INIT});
 }
 
-static struct canvas_line *last_line(struct canvas *c)
+static struct canvas_line *get_last_line(struct canvas *c)
 {
     if (!c->lines.n)
         canvas_line(c);
@@ -32,12 +32,12 @@ static struct canvas_line *last_line(struct canvas *c)
 
 void canvas_mark(struct canvas *c)
 {
-    last_line(c)->marked = true;
+    get_last_line(c)->marked = true;
 }
 
 void canvas_style(struct canvas *c, enum style style)
 {
-    struct canvas_line *l = last_line(c);
+    struct canvas_line *l = get_last_line(c);
     if (l->spans.n && l->spans.v[l->spans.n - 1].at == l->text.len)
         l->spans.v[l->spans.n - 1].style = style;
     else
@@ -52,7 +52,7 @@ size_t canvas_width(const struct canvas *c)
 
 static void add_harmless(struct canvas *c, const char *s, size_t len)
 {
-    struct canvas_line *l = last_line(c);
+    struct canvas_line *l = get_last_line(c);
     size_t used = canvas_width(c), room = c->columns > used ? c->columns - used : 0;
     buf_add(&l->text, s, text_fit(s, len, room));
 }
@@ -85,7 +85,7 @@ void canvas_to(struct canvas *c, size_t column)
 {
     size_t used = canvas_width(c), to = column < c->columns ? column : c->columns;
     if (used < to)
-        buf_addrep(&last_line(c)->text, ' ', to - used);
+        buf_addrep(&get_last_line(c)->text, ' ', to - used);
 }
 
 /* Cuts the text to the width. */

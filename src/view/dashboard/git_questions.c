@@ -120,12 +120,12 @@ static void queue_question(struct git_look *g, struct question *q, const struct 
     vec_push(&g->queue, *q);
 }
 
-static struct git_place repo_place(const struct git_look *g)
+static struct git_place get_repo_place(const struct git_look *g)
 {
     return (struct git_place){.git_dir = g->repo->common};
 }
 
-static const struct board_task *task_of(const struct git_look *g, uint32_t task)
+static const struct board_task *get_task(const struct git_look *g, uint32_t task)
 {
     return &g->board->tasks[task];
 }
@@ -135,7 +135,7 @@ static bool has_worktree(const struct board_task *t)
     return t->workspace && t->branch && access(t->workspace, F_OK) == 0;
 }
 
-/* Has the task started from a commit, so that there is something to compare? */
+/* True if the task has started from a commit: then there is something to compare. */
 static bool has_changes_to_ask(const struct board_task *t)
 {
     return t->start && (t->commit || has_worktree(t) || board_is_over(t->state));
@@ -181,9 +181,9 @@ static void worktree_close(struct worktree *s)
  * or saved, git runs outside the worktree, where no agent can interfere. */
 static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool names)
 {
-    const struct board_task *t = task_of(g, task);
+    const struct board_task *t = get_task(g, task);
     autostrv struct strv args = {0};
-    struct git_place at = repo_place(g);
+    struct git_place at = get_repo_place(g);
     own_cleanup(worktree_close) struct worktree worktree = {0};
     autofree char *end = end_commit(g, t);
     strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv",
@@ -239,7 +239,7 @@ static void count_files(struct git_look *g, const struct question *q, int status
 void git_questions_files(struct git_look *g, uint32_t task)
 {
     struct question q = {.parse_answer = count_files};
-    if (!has_changes_to_ask(task_of(g, task)))
+    if (!has_changes_to_ask(get_task(g, task)))
         return;
     g->files[task] = 0;
     ask_diff(g, &q, task, true);
@@ -269,7 +269,7 @@ static void show_diff(struct git_look *g, const struct question *q, int status,
         screen_text_add(g->text, "New files:", strlen("New files:"));
         add_masked(g, out);
     }
-    if (first && (status != 0 || !out->len) && task_of(g, q->task)->commit)
+    if (first && (status != 0 || !out->len) && get_task(g, q->task)->commit)
         screen_text_add(g->text, words, strlen(words));
     g->changed(g->ctx);
 }
@@ -279,7 +279,7 @@ void git_questions_diff(struct git_look *g, uint32_t task, struct screen_text *t
     struct question q = {.parse_answer = show_diff};
     g->text = to;
     g->text_task = task;
-    if (!has_changes_to_ask(task_of(g, task))) {
+    if (!has_changes_to_ask(get_task(g, task))) {
         screen_text_clear(to);
         to->loading = false;
         return;
@@ -315,7 +315,7 @@ static void note_landed_paths(struct git_look *g, const struct question *q, int 
 /* After a run has ended, its ref exists only if the base branch could not follow it. */
 static void find_landed(struct git_look *g)
 {
-    struct git_place at = repo_place(g);
+    struct git_place at = get_repo_place(g);
     autobuf struct buf commit = BUF_INIT;
     free(g->landed);
     g->landed = tip_ref_name(g->board->run);
@@ -329,7 +329,7 @@ static void ask_landed(struct git_look *g, size_t i, const char *start)
 {
     struct question q = {.parse_answer = note_landed_paths, .a = i};
     autostrv struct strv args = {0};
-    struct git_place at = repo_place(g);
+    struct git_place at = get_repo_place(g);
     strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, g->landed, "--", NULL);
     queue_question(g, &q, &at, &args);
 }
@@ -378,7 +378,7 @@ static bool share_a_path(const struct buf *a, const struct buf *b)
     return false;
 }
 
-static enum board_meet *meeting_cell(struct git_look *g, size_t a, size_t b)
+static enum board_meet *get_meeting_cell(struct git_look *g, size_t a, size_t b)
 {
     return a == b ? &g->m.base[a] : &g->m.cells[a * g->m.n + b];
 }
@@ -392,9 +392,9 @@ static void judge_paths(struct git_look *g)
     for (size_t a = 0; a < n; a++) {
         const struct party *p = &g->parties[a];
         bool apart = p->landed_known && !share_a_path(&p->paths, &p->landed);
-        *meeting_cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
+        *get_meeting_cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
         for (size_t b = a + 1; b < n; b++)
-            *meeting_cell(g, a, b) = *meeting_cell(g, b, a) =
+            *get_meeting_cell(g, a, b) = *get_meeting_cell(g, b, a) =
                 share_a_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
     }
 }
@@ -439,11 +439,11 @@ static void commit_tree(struct git_look *g, const struct question *q, int status
 {
     struct question next = {.parse_answer = note_commit, .a = q->a};
     autostrv struct strv args = {0};
-    struct git_place at = repo_place(g);
+    struct git_place at = get_repo_place(g);
     autofree char *tree = mem_dup(out->s, strcspn(out->s, "\n"));
     if (status != 0)
         return;
-    strv_pushl(&args, "commit-tree", tree, "-p", task_of(g, g->m.tasks[q->a])->start, "-m", "now",
+    strv_pushl(&args, "commit-tree", tree, "-p", get_task(g, g->m.tasks[q->a])->start, "-m", "now",
                NULL);
     queue_question(g, &next, &at, &args);
 }
@@ -471,28 +471,28 @@ static int copy_index(const struct worktree *worktree, const char *index)
                : 0;
 }
 
-static int64_t min_limit(int64_t limit, int64_t most)
+static int64_t get_min_limit(int64_t limit, int64_t most)
 {
     return limit > 0 && limit < most ? limit : most;
 }
 
-/* Is the change larger than the task may make, or too large to read quickly? */
+/* True if the change is larger than the task may make, or too large to read quickly. */
 static bool is_too_large(const struct git_look *g, size_t i)
 {
     struct change_limits may = task_limits_of(g->board->plan, g->m.tasks[i]).change;
-    struct change_bounds bounds = {min_limit(may.files, FILES_MAX),
-                                   min_limit(may.bytes, BYTES_MAX)};
+    struct change_bounds bounds = {get_min_limit(may.files, FILES_MAX),
+                                   get_min_limit(may.bytes, BYTES_MAX)};
     const struct buf *paths = &g->parties[i].paths;
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
     struct err none = {0};
     return change_is_over(&bounds, count_names(paths), 0) ||
-           change_add_up(task_of(g, g->m.tasks[i])->workspace, paths, &size, &none) ||
+           change_add_up(get_task(g, g->m.tasks[i])->workspace, paths, &size, &none) ||
            change_is_over(&bounds, size.files, size.bytes);
 }
 
 static void ask_commit(struct git_look *g, size_t i)
 {
-    const struct board_task *t = task_of(g, g->m.tasks[i]);
+    const struct board_task *t = get_task(g, g->m.tasks[i]);
     own_cleanup(worktree_close) struct worktree worktree = {0};
     autostrv struct strv add = {0}, write = {0};
     if (!has_worktree(t) || is_too_large(g, i) || make_scratch(g))
@@ -520,7 +520,7 @@ static void ask_commits(struct git_look *g)
     for (size_t a = 0; a < g->m.n; a++) {
         bool meets = false;
         for (size_t b = 0; b < g->m.n; b++)
-            meets = meets || *meeting_cell(g, a, b) == MEET_UNKNOWN;
+            meets = meets || *get_meeting_cell(g, a, b) == MEET_UNKNOWN;
         if (meets && !g->parties[a].commit)
             ask_commit(g, a);
     }
@@ -531,7 +531,7 @@ static void note_merge(struct git_look *g, const struct question *q, int status,
 {
     enum board_meet meet = status == 0 ? MEET_TOGETHER : status == 1 ? MEET_CONFLICT : MEET_UNKNOWN;
     (void)out;
-    *meeting_cell(g, q->a, q->b) = *meeting_cell(g, q->b, q->a) = meet;
+    *get_meeting_cell(g, q->a, q->b) = *get_meeting_cell(g, q->b, q->a) = meet;
 }
 
 static void ask_merges(struct git_look *g)
@@ -542,8 +542,8 @@ static void ask_merges(struct git_look *g)
                        *two = g->parties[b].commit;
             struct question q = {.parse_answer = note_merge, .a = a, .b = b};
             autostrv struct strv args = {0};
-            struct git_place at = repo_place(g);
-            if (*meeting_cell(g, a, b) != MEET_UNKNOWN || !one || !two)
+            struct git_place at = get_repo_place(g);
+            if (*get_meeting_cell(g, a, b) != MEET_UNKNOWN || !one || !two)
                 continue;
             merge_ask(&at, one, two, &args);
             queue_question(g, &q, &at, &args);

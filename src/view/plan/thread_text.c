@@ -10,7 +10,7 @@
 
 enum { BRANCH_MAX = 44, SUBJECT_MAX = 60, SHORT_ID = 10, PATHS_MAX = 5 };
 
-static const char *branch_of(const struct thread_look *l)
+static const char *get_branch(const struct thread_look *l)
 {
     static const char heads[] = "refs/heads/";
     const char *ref = l->thread->branch;
@@ -25,29 +25,29 @@ static void add_cut(struct buf *out, const char *s, size_t most)
     buf_cut(out, start + text_fit(out->s + start, out->len - start, most));
 }
 
-static void cell_id(const struct thread_look *l, struct buf *out)
+static void add_id(const struct thread_look *l, struct buf *out)
 {
     add_cut(out, l->thread->id, BRANCH_MAX);
 }
 
-static void cell_branch(const struct thread_look *l, struct buf *out)
+static void add_branch(const struct thread_look *l, struct buf *out)
 {
-    add_cut(out, branch_of(l), BRANCH_MAX);
+    add_cut(out, get_branch(l), BRANCH_MAX);
 }
 
-static void cell_ahead(const struct thread_look *l, struct buf *out)
+static void add_ahead(const struct thread_look *l, struct buf *out)
 {
     if (!l->problem)
         buf_addf(out, "%zu", l->ahead);
 }
 
-static void cell_behind(const struct thread_look *l, struct buf *out)
+static void add_behind(const struct thread_look *l, struct buf *out)
 {
     if (!l->problem)
         buf_addf(out, "%zu", l->behind);
 }
 
-static void cell_state(const struct thread_look *l, struct buf *out)
+static void add_state(const struct thread_look *l, struct buf *out)
 {
     if (l->problem)
         buf_addch(out, '?');
@@ -57,7 +57,7 @@ static void cell_state(const struct thread_look *l, struct buf *out)
         buf_addstr(out, "clean");
 }
 
-static void cell_merge(const struct thread_look *l, struct buf *out)
+static void add_merge(const struct thread_look *l, struct buf *out)
 {
     static const char *const words[] = {"-", "yes", "no", "?"};
     buf_addstr(out, l->problem ? "?" : words[l->merge]);
@@ -93,9 +93,9 @@ static const struct {
     const char *title;
     void (*add)(const struct thread_look *l, struct buf *out);
 } columns[] = {
-    {"thread", cell_id},     {"branch", cell_branch}, {"ahead", cell_ahead},
-    {"behind", cell_behind}, {"state", cell_state},   {"merges", cell_merge},
-    {"paths", cell_own},     {"pull", cell_pull},     {"last commit", cell_last},
+    {"thread", add_id},     {"branch", add_branch}, {"ahead", add_ahead},
+    {"behind", add_behind}, {"state", add_state},   {"merges", add_merge},
+    {"paths", cell_own},    {"pull", cell_pull},    {"last commit", cell_last},
 };
 
 enum { COLUMNS = ARRAY_LEN(columns) };
@@ -357,7 +357,7 @@ struct node *thread_encode(const struct thread_looks *ls, const struct threads *
         const struct thread_look *l = &ls->v[i];
         struct node *map = node_add_map(a, list);
         node_put_string(a, map, "id", l->thread->id);
-        put_text(a, map, "branch", branch_of(l));
+        put_text(a, map, "branch", get_branch(l));
         put_text(a, map, "path", l->thread->path);
         put_text(a, map, "problem", l->problem);
         put_moved(a, map, l->thread);

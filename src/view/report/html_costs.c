@@ -64,7 +64,7 @@ static void add_spending(const struct report_details *m, struct buf *out)
     buf_addstr(out, "</table></div>\n");
 }
 
-static double known_cost(const struct report_task *t)
+static double get_known_cost(const struct report_task *t)
 {
     return t->row.usd > 0 ? t->row.usd : 0;
 }
@@ -73,8 +73,8 @@ static int compare_costs(const void *a, const void *b)
 {
     const struct report_task *x = *(const struct report_task *const *)a;
     const struct report_task *y = *(const struct report_task *const *)b;
-    if (known_cost(x) != known_cost(y))
-        return known_cost(x) > known_cost(y) ? -1 : 1;
+    if (get_known_cost(x) != get_known_cost(y))
+        return get_known_cost(x) > get_known_cost(y) ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -83,7 +83,7 @@ static void add_costly_tasks(const struct report *r, struct buf *out)
     autofree const struct report_task **list = mem_array(r->n + 1, sizeof(const void *));
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
-        if (known_cost(&r->tasks[i]) > 0)
+        if (get_known_cost(&r->tasks[i]) > 0)
             list[n++] = &r->tasks[i];
     }
     if (n < 2)
@@ -99,10 +99,10 @@ static void add_costly_tasks(const struct report *r, struct buf *out)
         buf_addstr(out, "<tr><td>");
         report_html_link(out, list[i]);
         buf_addf(out, "</td><td class=\"bar\"><span style=\"width:%.1f%%\"></span></td>",
-                 100 * known_cost(list[i]) / known_cost(list[0]));
+                 100 * get_known_cost(list[i]) / get_known_cost(list[0]));
         add_counts(out, counts, 2);
         buf_addstr(out, "<td>");
-        report_html_usd(out, known_cost(list[i]));
+        report_html_usd(out, get_known_cost(list[i]));
         buf_addstr(out, "</td></tr>\n");
     }
     buf_addstr(out, "</tbody></table></div>\n");

@@ -109,7 +109,7 @@ static int compare_wanted(const void *a, const void *b)
 }
 
 /* The mean height of its predecessors. */
-static double wanted_height(const struct drawing *d, uint32_t spot)
+static double get_wanted_height(const struct drawing *d, uint32_t spot)
 {
     if (spot >= d->m->r->n)
         return y_of(d, d->spots[spot].from);
@@ -129,7 +129,7 @@ static void order_spots(struct drawing *d)
         size_t n = d->first[stage + 1] - d->first[stage];
         uint32_t *order = d->order + d->first[stage];
         for (size_t i = 0; i < n; i++)
-            list[i] = (struct ranked){wanted_height(d, order[i]), order[i]};
+            list[i] = (struct ranked){get_wanted_height(d, order[i]), order[i]};
         if (n)
             qsort(list, n, sizeof(*list), compare_wanted);
         for (size_t i = 0; i < n; i++)

@@ -192,7 +192,7 @@ static void add_why(const struct report_details *m, const struct report_task *t,
 }
 
 /* *in: we are inside a hunk, where no line is a header. */
-static const char *line_class(const char *line, size_t len, bool *in_hunk)
+static const char *get_line_class(const char *line, size_t len, bool *in_hunk)
 {
     if (len >= 5 && memcmp(line, "diff ", 5) == 0) {
         *in_hunk = false;
@@ -210,7 +210,7 @@ static void add_patch(struct buf *out, const char *s, size_t len)
     while (len) {
         const char *lf = memchr(s, '\n', len);
         size_t n = lf ? (size_t)(lf - s) : len;
-        const char *class = n ? line_class(s, n, &in_hunk) : "";
+        const char *class = n ? get_line_class(s, n, &in_hunk) : "";
         buf_addf(out, *class ? "<span class=\"%s\">" : "<span>", class);
         html_code(out, s, n);
         buf_addstr(out, "\n</span>");

@@ -39,10 +39,10 @@ static void put_usd(struct arena *a, struct node *map, double usd)
 
 static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
 {
-    autobuf struct buf text = BUF_INIT;
     if (time)
-        timestamp_format(&text, time);
-    put_string(a, map, key, time ? text.s : NULL);
+        node_put_time(a, map, key, time);
+    else
+        put_null(a, map, key);
 }
 
 /* The result of the last agent that ended. */

@@ -300,7 +300,7 @@ static void complete_task(struct report *r, struct report_task *t)
 }
 
 /* The end of a run that was killed: the last time in its rows. */
-static int64_t last_seen(const struct report *r)
+static int64_t get_last_seen(const struct report *r)
 {
     int64_t last = r->row.started;
     for (size_t i = 0; i < r->n; i++) {
@@ -318,7 +318,7 @@ static void complete_report(struct report *r, const char *state_dir)
     bool alive = proc_table_start((pid_t)row->pid) == row->pid_start && row->pid_start;
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
-    r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
+    r->end = row->finished ? row->finished : alive ? clock_wall() : get_last_seen(r);
     r->logs = file_exists(logs) ? keep_string(r, logs) : NULL;
     r->duration = work_time(r, row->started, r->end);
     for (size_t i = 0; i < r->n; i++)
@@ -408,7 +408,7 @@ int report_format_of(const char *path, enum report_format *ret, struct err *err)
                    "'%s' must end with .json, .md, .markdown, .html, .xml or .sarif", path);
 }
 
-static char *folder_of(const char *path)
+static char *get_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? mem_dup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_str(".");
@@ -416,7 +416,7 @@ static char *folder_of(const char *path)
 
 int report_check(const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     struct stat st;
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return err_set(err, ERR_INPUT, "'%s' is %s", path,
@@ -446,7 +446,7 @@ int report_add(const struct report *r, const struct report_source *from, enum re
 int report_write(const struct report *r, const struct report_source *from,
                  enum report_format format, const char *path, struct err *err)
 {
-    autofree char *dir = folder_of(path);
+    autofree char *dir = get_folder(path);
     autobuf struct buf out = BUF_INIT;
     if (report_add(r, from, format, &out, err) || dirs_make(dir, err))
         return -1;

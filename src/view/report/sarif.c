@@ -82,7 +82,7 @@ static void put_place(struct sarif *s, struct node *result, const char *path)
     node_put_int(s->a, node_put_map(s->a, physical, "region"), "startLine", 1);
 }
 
-static enum failure failure_of(const struct report_task *t)
+static enum failure get_failure(const struct report_task *t)
 {
     for (int i = 0; t->row.failure && i < FAILURE_COUNT_; i++) {
         if (strcmp(t->row.failure, failure_names[i]) == 0)
@@ -126,7 +126,7 @@ static void add_result(struct sarif *s, const struct report_task *t, enum failur
 static void add_outside_paths(struct sarif *s, const struct report_task *t)
 {
     const struct report_life *l = report_life(s->m, t);
-    bool failed = t->end == REPORT_FAILED && failure_of(t) == FAILURE_SCOPE;
+    bool failed = t->end == REPORT_FAILED && get_failure(t) == FAILURE_SCOPE;
     for (size_t i = 0; i < l->outside_paths.n; i++) {
         autofree char *text = mem_printf("Task %s changed %s, which it does not own", t->row.id,
                                          l->outside_paths.v[i]);
@@ -147,7 +147,7 @@ static void add_conflicts(struct sarif *s, const struct report_task *t)
 static void add_failure(struct sarif *s, const struct report_task *t)
 {
     autobuf struct buf text = BUF_INIT;
-    enum failure rule = failure_of(t);
+    enum failure rule = get_failure(t);
     buf_addf(&text, "Task %s failed", t->row.id);
     if (t->row.reason)
         buf_addf(&text, ": %s", t->row.reason);
@@ -160,7 +160,7 @@ static void add_further_work(struct sarif *s, const struct report_task *t)
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "Task %s has landed, but ", t->row.id);
     report_task_add_further_work(t, &text);
-    add_result(s, t, failure_of(t), "warning", NULL, text.s);
+    add_result(s, t, get_failure(t), "warning", NULL, text.s);
 }
 
 static void add_task(struct sarif *s, const struct report_task *t)
@@ -170,7 +170,7 @@ static void add_task(struct sarif *s, const struct report_task *t)
     if (t->end == REPORT_CONFLICTED && l->conflicts.n)
         add_conflicts(s, t);
     else if (t->end == REPORT_CONFLICTED ||
-             (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->outside_paths.n)))
+             (t->end == REPORT_FAILED && !(get_failure(t) == FAILURE_SCOPE && l->outside_paths.n)))
         add_failure(s, t);
     else if (report_task_failed_after_landing(t))
         add_further_work(s, t);
@@ -190,15 +190,6 @@ static void put_tool(struct sarif *s, struct node *run)
     }
 }
 
-static void put_time(struct sarif *s, struct node *map, const char *key, int64_t time)
-{
-    autobuf struct buf text = BUF_INIT;
-    if (!time)
-        return;
-    timestamp_format(&text, time);
-    node_put_string(s->a, map, key, text.s);
-}
-
 static void put_invocation(struct sarif *s, struct node *run)
 {
     const struct store_run *row = &s->m->r->row;
@@ -206,8 +197,10 @@ static void put_invocation(struct sarif *s, struct node *run)
     node_put_bool(s->a, map, "executionSuccessful", row->finished && row->exit_code == 0);
     if (row->finished)
         node_put_int(s->a, map, "exitCode", row->exit_code);
-    put_time(s, map, "startTimeUtc", row->started);
-    put_time(s, map, "endTimeUtc", row->finished);
+    if (row->started)
+        node_put_time(s->a, map, "startTimeUtc", row->started);
+    if (row->finished)
+        node_put_time(s->a, map, "endTimeUtc", row->finished);
 }
 
 static void put_run(struct sarif *s, struct node *run)

@@ -78,7 +78,7 @@ static bool add_touched_task(void *ctx, const struct store_task *task)
     return m->task_count < m->touched.n;
 }
 
-static int collect(struct message *m, struct err *err)
+static int collect_events(struct message *m, struct err *err)
 {
     struct serve_listener *l = m->to;
     struct store *store = l->serve->store;
@@ -116,7 +116,7 @@ static void send_news(struct serve_listener *l)
         l->behind = true;
         return;
     }
-    if (l->serve->store && collect(&m, NULL) == 0 && m.row.id)
+    if (l->serve->store && collect_events(&m, NULL) == 0 && m.row.id)
         send_message(&m);
     l->behind = m.more;
 }

@@ -15,7 +15,7 @@
 
 enum { RUNS_MAX = 200, EVENTS_MAX = 5000, PLAN_MAX = 64 << 20 };
 
-static void fail(struct serve_call *c, const struct err *err)
+static void answer_error(struct serve_call *c, const struct err *err)
 {
     serve_answer_error(c->http, 500, err->msg);
 }
@@ -113,7 +113,7 @@ void serve_runs(struct serve_call *c)
     for (size_t i = 0; rc == 0 && i < l.runs.n; i++)
         rc = add_run(c, &l.runs.v[i], list, &err);
     if (rc)
-        fail(c, &err);
+        answer_error(c, &err);
     else
         serve_answer_node(c->http, root);
     vec_done(&l.runs);
@@ -127,7 +127,7 @@ void serve_start(struct serve_call *c)
     struct store_run newest;
     struct node *root = node_new_map(&c->arena);
     if (store_find_run(c->serve->store, NULL, &c->arena, &newest, &err)) {
-        fail(c, &err);
+        answer_error(c, &err);
     } else {
         const char *run = c->serve->opts.run;
         node_put_string(&c->arena, root, "run", run ? run : newest.id);
@@ -231,7 +231,7 @@ void serve_run(struct serve_call *c)
     own_cleanup(recent_done) struct recent recent = {0};
     if (store_each_event(c->serve->store, c->run, 0, keep_recent_event, &recent, &err) ||
         store_each_task(c->serve->store, c->run, append_task, &tasks, &err))
-        fail(c, &err);
+        answer_error(c, &err);
     else
         answer_run(c, tasks.list, &recent);
 }
@@ -290,7 +290,7 @@ struct events {
     struct buf json;
 };
 
-/* Is the word in the comma-separated list? */
+/* True if the word is in the comma-separated list. */
 static bool is_in(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -335,7 +335,7 @@ void serve_events(struct serve_call *c)
                        .json = BUF_INIT};
     buf_addstr(&e.json, "{\"events\":[");
     if (store_each_event(c->serve->store, c->run, after, add_event, &e, &err)) {
-        fail(c, &err);
+        answer_error(c, &err);
     } else {
         buf_addf(&e.json, "],\"last\":%lld,\"more\":%s}", (long long)e.last,
                  e.more ? "true" : "false");
@@ -368,7 +368,7 @@ void serve_cost(struct serve_call *c)
     struct node *root = node_new_map(&c->arena);
     struct tasks rows = {&c->arena, node_put_list(&c->arena, root, "spending")};
     if (store_each_spending(c->serve->store, c->run, 0, append_spending, &rows, &err))
-        fail(c, &err);
+        answer_error(c, &err);
     else
         serve_answer_node(c->http, root);
 }

@@ -51,8 +51,8 @@ void serve_answer_node(struct http_call *call, const struct node *root);
 /* {"error": message} */
 void serve_answer_error(struct http_call *call, int status, const char *message);
 
-/* May this request be answered at all; may it read data; may it change something? On false the
- * request has been answered. */
+/* True if we may answer this request at all, if it may read data, and if it may change something.
+ * If false, we have answered it with an error. */
 bool serve_gate_host(const struct serve *serve, struct http_call *call);
 bool serve_gate_data(const struct serve *serve, struct http_call *call);
 bool serve_gate_token(const struct serve *serve, struct http_call *call);

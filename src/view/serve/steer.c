@@ -125,7 +125,7 @@ static put_fn *find_verb(const char *verb)
     return NULL;
 }
 
-static void answer(struct serve_call *c, bool done, const char *text)
+static void answer_request(struct serve_call *c, bool done, const char *text)
 {
     autobuf struct buf json = BUF_INIT;
     struct node *map = node_new_map(&c->arena);
@@ -149,5 +149,5 @@ void serve_steer(struct serve_call *c)
     else if (control_call_within(dir, request, PATIENCE_MS, &done, &text, &err))
         serve_answer_error(c->http, err.code == ERR_INPUT ? 404 : 503, err.msg);
     else
-        answer(c, done, text.s);
+        answer_request(c, done, text.s);
 }

@@ -16,7 +16,7 @@
 
 enum { TOKEN_BYTES = 32, KEEP_SECONDS = 24 * 60 * 60 };
 
-static char *token_path(const char *state_dir)
+static char *get_token_path(const char *state_dir)
 {
     return mem_printf("%s/serve.key", state_dir);
 }
@@ -73,7 +73,7 @@ static bool read_token_file(struct serve_token *key, const char *path)
 
 int serve_token_load(struct serve_token *key, const char *state_dir, struct err *err)
 {
-    autofree char *path = token_path(state_dir);
+    autofree char *path = get_token_path(state_dir);
     return read_token_file(key, path) ? 0 : make_token(key, err);
 }
 
@@ -87,7 +87,7 @@ int serve_token_settle(struct serve_token *key, uint16_t port, struct err *err)
 
 int serve_token_save(const struct serve_token *key, const char *state_dir, struct err *err)
 {
-    autofree char *path = token_path(state_dir);
+    autofree char *path = get_token_path(state_dir);
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%s %u\n", key->token, key->port);
     return file_replace_private(path, text.s, text.len, err);

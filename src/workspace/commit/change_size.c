@@ -56,7 +56,7 @@ void change_say(const struct change_bounds *bounds, int64_t files, int64_t bytes
 }
 
 /* The size of a path. git stores only files and links. */
-static int64_t size_at(int root, const char *path)
+static int64_t get_size_at(int root, const char *path)
 {
     struct stat st;
     bool there = fstatat(root, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -112,7 +112,7 @@ int change_measure(const struct git_place *at, const struct change_bounds *bound
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (p[strlen(p) - 1] == '/') /* a nested repository, which git does not add as files */
             continue;
-        vec_push(&items.all, (struct item){p, size_at(root, p)});
+        vec_push(&items.all, (struct item){p, get_size_at(root, p)});
         ret->files++;
         ret->bytes += items.all.v[items.all.n - 1].size;
     }
@@ -130,7 +130,7 @@ int change_add_up(const char *work_tree, const struct buf *paths, struct change_
         return -1;
     for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1) {
         ret->files++;
-        ret->bytes += size_at(root, p);
+        ret->bytes += get_size_at(root, p);
     }
     return 0;
 }

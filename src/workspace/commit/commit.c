@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct git_place attempt_place(const struct commit_job *job)
+static struct git_place get_attempt_place(const struct commit_job *job)
 {
     struct git_place at = workspace_place(job->ws);
     at.index = job->index;
@@ -52,7 +52,7 @@ static int remove_index(const struct commit_job *job, struct err *err)
 
 int commit_index(const struct commit_job *job, bool anew, struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     autofree char *from = mem_printf("%s/index", job->ws->admin);
     struct stat st;
     if (remove_index(job, err))
@@ -101,7 +101,7 @@ static bool scan_layers(const struct commit_job *job, const char *tree, struct w
 int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
                          struct strv *ret_ignored, bool *ret_done, struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     autobuf struct buf tree = BUF_INIT, made = BUF_INIT;
     autoworkscan struct work_scan above = {0};
     bool strays = false;
@@ -132,7 +132,7 @@ int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
 int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv *argv,
                  struct strv *env, struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     bool done;
     if (commit_stage_plainly(job, ret_tree, NULL, &done, err))
         return -1;
@@ -270,7 +270,7 @@ void commit_draft_done(struct commit_draft *draft)
 int commit_draft_make(const struct commit_job *job, const char *tip, struct commit_draft *ret,
                       struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf head = BUF_INIT;
     struct err none;
@@ -312,7 +312,7 @@ static int commit_on_top(const struct git_place *at, const struct commit_job *jo
 int commit_finish(const struct commit_job *job, const struct commit_draft *draft,
                   struct commit_style style, struct buf *ret_commit, struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     autobuf struct buf old_tip = BUF_INIT;
     bool moved = true;
     if (commit_on_top(&at, job, draft, style, ret_commit, err) ||
@@ -328,7 +328,7 @@ int commit_finish(const struct commit_job *job, const struct commit_draft *draft
 
 int commit_make(const struct commit_job *job, bool always, struct buf *ret_commit, struct err *err)
 {
-    struct git_place at = attempt_place(job);
+    struct git_place at = get_attempt_place(job);
     autobuf struct buf made = BUF_INIT;
     if (make_commit(&at, job, false, &made, err))
         return -1;

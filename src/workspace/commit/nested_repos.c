@@ -1,6 +1,7 @@
 #include "workspace/commit/nested_repos.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 
 #include <dirent.h>
@@ -48,7 +49,7 @@ static bool is_empty(const char *path)
     if (!dir)
         return true;
     for (struct dirent *e; empty && (e = readdir(dir));)
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        empty = str_is_dots(e->d_name);
     (void)closedir(dir);
     return empty;
 }
@@ -91,7 +92,7 @@ int nested_repos_find_modules(const struct git_place *at, const struct workspace
 }
 
 /* The part of a path below a folder; NULL if the path is not below it. */
-static const char *path_below(const char *path, const char *above)
+static const char *get_path_below(const char *path, const char *above)
 {
     size_t len = strlen(above);
     if (!len)
@@ -102,7 +103,7 @@ static const char *path_below(const char *path, const char *above)
 void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        const char *inner = path_below(paths->v[i], above);
+        const char *inner = get_path_below(paths->v[i], above);
         if (inner)
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
@@ -206,7 +207,7 @@ static bool is_worktree_of(const char *git_dir, const char *common)
 
 /* Copies its objects into our repository. We refuse a shallow clone, because it would make our
  * repository shallow too. */
-static int fetch(const struct git_place *at, const struct inner *in, struct err *err)
+static int fetch_commits(const struct git_place *at, const struct inner *in, struct err *err)
 {
     struct git_place ours = {.git_dir = at->common};
     autofree char *heads = mem_printf("+refs/heads/*:%s/heads/*", in->ref);
@@ -247,7 +248,7 @@ int nested_repos_save(const struct git_place *at, const struct workspace *ws,
     if (open_inner(at, ws, path, &in, err) || read_files(at, &in, paths, path, err) ||
         has_own(&in, ret_saved, err))
         return err_wrap(err, "the repository '%s'", path);
-    if (*ret_saved && (fetch(at, &in, err) || read_files(at, &in, paths, path, err) ||
+    if (*ret_saved && (fetch_commits(at, &in, err) || read_files(at, &in, paths, path, err) ||
                        commit_files(at, &in, path, err)))
         return err_wrap(err, "the repository '%s'", path);
     return 0;

@@ -92,28 +92,13 @@ static int builds_on(const struct git_place *at, const char *start, const struct
     return 0;
 }
 
-static int find_fork(const struct git_place *at, const char *start, const char *head,
-                     struct buf *ret, struct err *err)
-{
-    autostrv struct strv args = {0};
-    autobuf struct buf errout = BUF_INIT;
-    int status;
-    strv_pushl(&args, "merge-base", start, head, NULL);
-    if (git_try(at, &args, ret, &errout, &status, err))
-        return -1;
-    if (status > 1)
-        return err_set(err, ERR_ENV, "git merge-base: %s", errout.s);
-    buf_cut(ret, strcspn(ret->s, "\n"));
-    return 0;
-}
-
 static int ignore_commits(const struct git_place *at, const char *start, const char *head,
                           struct own_history *h, struct err *err)
 {
     own_history_done(h);
     *h = (struct own_history)OWN_HISTORY_INIT;
     strv_push(&h->bases, start);
-    return find_fork(at, start, head, &h->fork, err);
+    return git_find_fork(at, start, head, &h->fork, err);
 }
 
 int own_history_read(const struct git_place *at, const char *start, const char *tip,

@@ -54,7 +54,7 @@ static int run_git_with(const struct git_place *at, const struct buf *in, struct
 
 /* Clears the index flags that tell git not to look at a file: an agent can set one and then change
  * the file. Leaves missing files (a sparse checkout) as they are. */
-static int unhide(const struct salvage_job *job, const struct git_place *at, struct err *err)
+static int unhide_files(const struct salvage_job *job, const struct git_place *at, struct err *err)
 {
     autobuf struct buf list = BUF_INIT, hidden = BUF_INIT;
     if (git_call(at, &list, err, "ls-files", "-v", "-z", NULL))
@@ -112,7 +112,7 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
     autobuf struct buf errout = BUF_INIT;
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
     int status;
-    if (commit_index(&job->commit, anew, err) || unhide(job, at, err) ||
+    if (commit_index(&job->commit, anew, err) || unhide_files(job, at, err) ||
         (anew && find_special(job, at, &special, err)) ||
         nested_repos_find(at, job->commit.ws, nested, err) ||
         change_measure(at, &job->bounds, &size, err))
@@ -130,8 +130,8 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
 
 /* If the agent, or its death, has damaged the index, we start from a new one instead of losing the
  * files. */
-static int stage(const struct salvage_job *job, const struct git_place *at, struct strv *nested,
-                 struct salvaged *ret, struct err *err)
+static int stage_files(const struct salvage_job *job, const struct git_place *at,
+                       struct strv *nested, struct salvaged *ret, struct err *err)
 {
     struct err first = {0};
     if (add_files(job, at, false, nested, ret, &first) == 0)
@@ -353,7 +353,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
         return commit_staged(cj, ret, err);
     if (cj->tree)
         return commit_make(cj, false, &ret->commit, err);
-    return stage(job, &at, &nested, ret, err) || handle_ignored(job, &at, ret, err) ||
+    return stage_files(job, &at, &nested, ret, err) || handle_ignored(job, &at, ret, err) ||
                    nested_repos_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
                    commit_make(cj, ret->nested.n > 0, &ret->commit, err) ||

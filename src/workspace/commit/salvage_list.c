@@ -139,7 +139,7 @@ static int count_changes(struct salvages *s, const struct git_place *at, struct 
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_salvages(const void *a, const void *b)
 {
     const struct salvage *sa = a, *sb = b;
     if (sa->time != sb->time)
@@ -153,7 +153,7 @@ int salvages_load(struct salvages *s, const struct git_place *at, struct err *er
     if (read_refs(s, at, err))
         return -1;
     if (s->list.n)
-        qsort(s->list.v, s->list.n, sizeof(*s->list.v), compare);
+        qsort(s->list.v, s->list.n, sizeof(*s->list.v), compare_salvages);
     return s->list.n ? count_changes(s, at, err) : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "workspace/commit/stage.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/batch.h"
 #include "git/format/ignore.h"
@@ -249,8 +250,7 @@ static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
 {
     for (struct dirent *e; errno = 0, (e = readdir(dir));) {
         autofree char *below = mem_printf("%s%s", path, e->d_name);
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            !add_untracked(s, below, depth + 1))
+        if (!str_is_dots(e->d_name) && !add_untracked(s, below, depth + 1))
             return false;
     }
     return errno == 0;

@@ -20,7 +20,7 @@ enum { HEADER_MAX = 1 << 20, DEPTH = 3 }; /* RUN/TASK/ATTEMPT */
 
 #define LOCK ".lock"
 
-static char *vault_dir(const struct git_place *at)
+static char *get_vault_dir(const struct git_place *at)
 {
     return state_file_path(at->git_dir, "vault");
 }
@@ -32,9 +32,9 @@ static bool is_branch(const char *ref)
 
 /* A salvage has several refs, but one bundle: "RUN/TASK/1", "RUN/TASK/1.commits",
  * "RUN/TASK/1.nested/2". */
-static char *bundle_path(const struct git_place *at, const char *ref)
+static char *get_bundle_path(const struct git_place *at, const char *ref)
 {
-    autofree char *dir = vault_dir(at);
+    autofree char *dir = get_vault_dir(at);
     if (is_branch(ref))
         return mem_printf("%s/%s/branch" VAULT_ENDING, dir, ref + strlen(VAULT_BRANCHES));
     const char *id = ref + strlen(SALVAGE_REFS), *name = id;
@@ -71,7 +71,7 @@ static int read_header(const char *path, struct buf *out, struct err *err)
 /* An agent may have replaced a folder by a symlink, so we check all of them. */
 static int check_folders(const struct git_place *at, const char *dir, struct err *err)
 {
-    autofree char *path = mem_str(dir), *vault = vault_dir(at);
+    autofree char *path = mem_str(dir), *vault = get_vault_dir(at);
     for (size_t len = strlen(vault); strlen(path) >= len; *strrchr(path, '/') = '\0') {
         struct stat st;
         if (lstat(path, &st) < 0)
@@ -115,7 +115,7 @@ static int make_checked_bundle(const struct git_place *at, const char *ref, cons
                                const char *start, bool *ret_moved, struct err *err)
 {
     enum { TRIES = 5 };
-    autofree char *path = bundle_path(at, ref);
+    autofree char *path = get_bundle_path(at, ref);
     autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     if (dirs_make(dir, err) || check_folders(at, dir, err))
         return -1;
@@ -159,13 +159,13 @@ int vault_keep(const struct git_place *at, const char *ref, const char *commit, 
 
 int vault_tidy(const struct git_place *at, const char *run, struct err *err)
 {
-    autofree char *dir = vault_dir(at), *of_run = mem_printf("%s/%s", dir, run);
+    autofree char *dir = get_vault_dir(at), *of_run = mem_printf("%s/%s", dir, run);
     return dirs_remove_endings(of_run, LOCK, err);
 }
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err)
 {
-    autofree char *path = bundle_path(at, ref);
+    autofree char *path = get_bundle_path(at, ref);
     autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     if (access(dir, F_OK) < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "look at '%s'", dir);
@@ -215,7 +215,7 @@ static char *parse_ref(const struct restorer *m, const char *path, char *line)
     if (*line == '-' || *line == '#' || *line == '@' || !ref ||
         strncmp(ref + 1, m->below, strlen(m->below)) != 0)
         return NULL;
-    autofree char *own = bundle_path(&m->at, ref + 1);
+    autofree char *own = get_bundle_path(&m->at, ref + 1);
     *ref++ = '\0';
     return strcmp(own, path) == 0 ? ref : NULL;
 }
@@ -284,7 +284,7 @@ static int restore_all(struct restorer *m, const char *dir, struct err *err)
 
 int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err)
 {
-    autofree char *dir = vault_dir(at), *path = ref ? bundle_path(at, ref) : mem_str(dir);
+    autofree char *dir = get_vault_dir(at), *path = ref ? get_bundle_path(at, ref) : mem_str(dir);
     struct restorer m = {.at = {.git_dir = at->git_dir},
                          .below = ref && is_branch(ref) ? ref : SALVAGE_REFS,
                          .restored = ret_refs};

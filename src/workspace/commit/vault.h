@@ -1,8 +1,8 @@
 /*
  * The vault contains a bundle of each salvage (salvage.h), so that saved work survives even if
- * somebody deletes its refs and prunes the repository. The bundle <common git
- * dir>/anabranch/vault/RUN/TASK/ATTEMPT.bundle, which `git fetch` can read too, has all refs of
- * the salvage and the commits that are not in the history of the attempt's start.
+ * somebody deletes its refs and prunes the repository. The bundle is the file
+ * <common git dir>/anabranch/vault/RUN/TASK/ATTEMPT.bundle. It has all refs of the salvage, and the
+ * commits that are not in the history of the attempt's start. `git fetch` can read it.
  *
  * Only `anabranch salvage drop` deletes a bundle, and it does so before it deletes the refs. So if
  * a bundle has no refs, or its refs point elsewhere, somebody else has changed them.

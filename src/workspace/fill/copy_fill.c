@@ -65,7 +65,7 @@ static void copying_done(struct copying *c)
     own_close(&c->to);
 }
 
-static const char *item_path(const struct copying *c, const struct item *item)
+static const char *get_item_path(const struct copying *c, const struct item *item)
 {
     return c->entries.s + item->entry + GIT_INDEX_ID + c->index.id_len + 2;
 }
@@ -244,7 +244,7 @@ static bool mark_converted(struct copying *c)
     autobuf struct buf paths = BUF_INIT;
     autofree bool *verbatim = mem_array(c->items.n, sizeof(*verbatim));
     for (size_t i = 0; i < c->items.n; i++) {
-        const char *path = item_path(c, &c->items.v[i]);
+        const char *path = get_item_path(c, &c->items.v[i]);
         buf_add(&paths, path, strlen(path) + 1);
     }
     at.index = c->job->index;
@@ -281,7 +281,7 @@ static bool make_folders(struct copying *c)
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(c->to);
     const char *name;
     for (size_t i = 0; i < c->items.n; i++) {
-        if (work_folder_enter(&folder, item_path(c, &c->items.v[i]), true, &name) < 0)
+        if (work_folder_enter(&folder, get_item_path(c, &c->items.v[i]), true, &name) < 0)
             return false;
     }
     return true;
@@ -303,7 +303,7 @@ static bool enter_folder(const struct copying *c, struct copier *h, const char *
 
 static void copy_item(struct copying *c, struct copier *h, struct item *item)
 {
-    const char *path = item_path(c, item), *slash = strrchr(path, '/');
+    const char *path = get_item_path(c, item), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
     struct stat st;

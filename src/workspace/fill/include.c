@@ -36,7 +36,7 @@ static void entries_done(struct entries *es)
     vec_done(&es->all);
 }
 
-static bool exists(const char *dir, const char *below, const char *name)
+static bool exists_below(const char *dir, const char *below, const char *name)
 {
     autofree char *path = mem_printf("%s/%s%s%s", dir, below, *below ? "/" : "", name);
     struct stat st;
@@ -45,8 +45,8 @@ static bool exists(const char *dir, const char *below, const char *name)
 
 bool include_is_needed(const char *root, const char *prefix, size_t pattern_count)
 {
-    return pattern_count || exists(root, "", ".worktreeinclude") || exists(root, "", ".claude") ||
-           (*prefix && exists(root, prefix, ".claude"));
+    return pattern_count || exists_below(root, "", ".worktreeinclude") ||
+           exists_below(root, "", ".claude") || (*prefix && exists_below(root, prefix, ".claude"));
 }
 
 /* True if the path is in the folder of the workspaces, and that is below the root. */
@@ -89,7 +89,7 @@ static void begin_list(const struct include *b, const char *dir, struct strv *ar
 static int list_included(const struct include *b, struct entries *es, struct err *err)
 {
     autostrv struct strv args = {0};
-    if (!exists(b->root, "", ".worktreeinclude"))
+    if (!exists_below(b->root, "", ".worktreeinclude"))
         return 0;
     begin_list(b, "", &args);
     strv_push(&args, "--ignored");
@@ -144,7 +144,7 @@ static int list_claude(const struct include *b, const char *prefix, struct entri
 {
     autofree char *dir = mem_printf("%s%s.claude", prefix, *prefix ? "/" : "");
     autostrv struct strv args = {0};
-    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+    if (!exists_below(b->root, "", dir) || is_agent_home(b, dir))
         return 0;
     begin_list(b, "", &args);
     strv_push(&args, "--");
@@ -201,7 +201,7 @@ static int list_lifted(const struct include *b, struct entries *es, struct err *
     autobuf struct buf found = BUF_INIT, own = BUF_INIT;
     automap struct map tracked = {0};
     size_t skip = strlen(b->prefix) + 1;
-    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+    if (!exists_below(b->root, "", dir) || is_agent_home(b, dir))
         return 0;
     if (list_below(b, dir, true, &found, err) || list_below(b, ".claude", false, &own, err))
         return -1;

@@ -1,18 +1,14 @@
 #include "workspace/fill/submodules.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
+#include "sys/fs/file.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-static bool has_file(const char *dir, const char *name)
-{
-    autofree char *path = mem_printf("%s/%s", dir, name);
-    return access(path, F_OK) == 0;
-}
 
 /* The clone may be configured with a work tree that no longer exists; any folder will do. */
 static struct git_place place_of(const char *git_dir)
@@ -44,7 +40,7 @@ static int save_clone(const struct workspace *ws, const char *name, struct err *
 {
     autofree char *from = mem_printf("%s/%s", ws->admin, name);
     autofree char *own = mem_printf("%s/%s", ws->common, name);
-    struct git_place to = place_of(has_file(own, "HEAD") ? own : ws->common);
+    struct git_place to = place_of(file_resolves_in(own, "HEAD") ? own : ws->common);
     autobuf struct buf head = BUF_INIT;
     if (find_new(from, &head, err))
         return -1;
@@ -67,7 +63,7 @@ static int add_subfolders(const struct workspace *ws, const char *name, struct s
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
     for (struct dirent *e; (e = readdir(dir));) {
-        if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+        if (e->d_type == DT_DIR && !str_is_dots(e->d_name))
             strv_pushf(left, "%s/%s", name, e->d_name);
     }
     (void)closedir(dir);
@@ -90,7 +86,7 @@ static int check_committed(const struct workspace *ws, const char *index, struct
 int submodules_save(const struct workspace *ws, const char *index, struct err *err)
 {
     autostrv struct strv names = {0};
-    if (!has_file(ws->admin, "modules"))
+    if (!file_resolves_in(ws->admin, "modules"))
         return 0;
     if (check_committed(ws, index, err))
         return -1;
@@ -98,7 +94,7 @@ int submodules_save(const struct workspace *ws, const char *index, struct err *e
     for (size_t i = 0; i < names.n; i++) { /* the list grows in the loop */
         autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);
         autofree char *below = mem_printf("%s/modules", name);
-        bool is_clone = has_file(path, "HEAD");
+        bool is_clone = file_resolves_in(path, "HEAD");
         if (is_clone && save_clone(ws, name, err))
             return err_wrap(err, "save '%s'", name);
         if (add_subfolders(ws, is_clone ? below : name, &names, err))

@@ -96,7 +96,7 @@ bool base_tree_is_index(const struct base_tree *p, const char *path)
 }
 
 /* A file of another commit's base tree, beside the one in `dir`. */
-static char *sibling_path(const char *dir, const char *commit, const char *name)
+static char *get_sibling_path(const char *dir, const char *commit, const char *name)
 {
     return mem_printf("%.*s/%s/%s", (int)(strrchr(dir, '/') - dir), dir, commit, name);
 }
@@ -112,12 +112,12 @@ static bool read_below(const char *dir, struct buf *ret)
 char *base_tree_tree_below(const struct base_tree *p)
 {
     autobuf struct buf commit = BUF_INIT;
-    return read_below(p->dir, &commit) ? sibling_path(p->dir, commit.s, "tree") : NULL;
+    return read_below(p->dir, &commit) ? get_sibling_path(p->dir, commit.s, "tree") : NULL;
 }
 
 char *base_tree_index_below(const struct base_tree_draft *d)
 {
-    return sibling_path(d->dir, d->from, "index");
+    return get_sibling_path(d->dir, d->from, "index");
 }
 
 static bool is_untouched(const char *tree, const char *index, const char *id)
@@ -131,7 +131,8 @@ static int is_delta_as_written(const struct base_tree *p, const struct git_place
                                const char *id, const char *commit, bool *ret_yes, struct err *err)
 {
     autofree char *tree = base_tree_tree(p), *index = base_tree_index(p);
-    autofree char *below = sibling_path(p->dir, commit, "index"), *files = base_tree_tree_below(p);
+    autofree char *below = get_sibling_path(p->dir, commit, "index"),
+                  *files = base_tree_tree_below(p);
     autobuf struct buf its_id = BUF_INIT;
     if (git_tree_of(at, commit, &its_id, err))
         return -1;
@@ -388,7 +389,7 @@ static int make_delta(const struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *below = mem_printf("%s/below", d->dir);
     autofree char *lock = mem_printf("%s/lock", d->dir),
-                  *its = sibling_path(d->dir, d->from, "lock");
+                  *its = get_sibling_path(d->dir, d->from, "lock");
     if (dirs_make(d->dir, err) || dirs_make_open(tree, err) ||
         file_create(below, d->from, strlen(d->from), err))
         return -1;
@@ -420,8 +421,8 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     return false;
 }
 
-/* Overrides settings that are meant for the user's work tree only, and those that would split the
- * index or write it in a form that we cannot read. */
+/* Overrides settings for the user's work tree, and settings that split the index or change its form
+ * so that we cannot read it. */
 void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
                     struct strv *env)
 {

@@ -8,9 +8,9 @@
  *     pristine/<commit>/below    only in a delta (base_tree_delta.h): the commit of the base tree
  *                                below it; the two share one lock file
  *
- * A base tree stays when its users are gone. If we need one for another commit, we update one that
- * nobody uses, which takes only as long as the difference is large, and remove the others that
- * nobody uses. If all are in use, we write a delta over one of them.
+ * A base tree stays when its users are gone. For another commit we update an unused base tree: the
+ * time depends on the difference alone. Then we remove the other unused ones. If all are in use,
+ * we write a delta over one of them.
  */
 #ifndef WORKSPACE_OVERLAY_BASE_TREE_H
 #define WORKSPACE_OVERLAY_BASE_TREE_H

@@ -31,7 +31,7 @@
 enum { COMMIT_MAX = 128, OUTPUT_MAX = 1 << 16, FEW = 512 };
 
 /* A path beside the workspace: its name with a dot before and `ending` after it. */
-static char *sibling_path(const char *workspace, const char *ending)
+static char *get_sibling_path(const char *workspace, const char *ending)
 {
     const char *name = strrchr(workspace, '/') + 1;
     return mem_printf("%.*s.%s%s", (int)(name - workspace), workspace, name, ending);
@@ -39,10 +39,10 @@ static char *sibling_path(const char *workspace, const char *ending)
 
 char *layers_path(const char *workspace)
 {
-    return sibling_path(workspace, ENDING);
+    return get_sibling_path(workspace, ENDING);
 }
 
-static char *layer_path(const char *workspace, const char *name)
+static char *get_layer_path(const char *workspace, const char *name)
 {
     autofree char *layers = layers_path(workspace);
     return mem_printf("%s/%s", layers, name);
@@ -50,7 +50,7 @@ static char *layer_path(const char *workspace, const char *name)
 
 char *layers_upper(const char *workspace)
 {
-    return layer_path(workspace, "upper");
+    return get_layer_path(workspace, "upper");
 }
 
 char *layers_whose(const char *name)
@@ -100,20 +100,20 @@ static bool is_commit_recorded(const char *commit)
 
 bool layers_there(const char *workspace)
 {
-    autofree char *commit = layer_path(workspace, "commit");
+    autofree char *commit = get_layer_path(workspace, "commit");
     return is_commit_recorded(commit);
 }
 
 bool layers_are_of(const char *workspace, const char *commit)
 {
-    autofree char *path = layer_path(workspace, "commit");
+    autofree char *path = get_layer_path(workspace, "commit");
     autobuf struct buf text = BUF_INIT;
     return file_read(path, COMMIT_MAX, &text, NULL) == 0 && strcmp(text.s, commit) == 0;
 }
 
 static int record_owner(const char *workspace, struct err *err)
 {
-    autofree char *by = layer_path(workspace, "by");
+    autofree char *by = get_layer_path(workspace, "by");
     autofree char *text =
         mem_printf("%d %lld\n", (int)getpid(), (long long)proc_table_start(getpid()));
     return dirs_remove_file(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
@@ -123,7 +123,7 @@ static int record_owner(const char *workspace, struct err *err)
  * in the path. */
 static int open_part(const char *workspace, const char *name, int *ret_fd, struct err *err)
 {
-    autofree char *path = *name ? layer_path(workspace, name) : layers_path(workspace);
+    autofree char *path = *name ? get_layer_path(workspace, name) : layers_path(workspace);
     return beneath_folder(path, ret_fd, err);
 }
 
@@ -131,7 +131,7 @@ static int open_part(const char *workspace, const char *name, int *ret_fd, struc
 static int mount_layers(const char *workspace, const struct base_tree *p, struct err *err)
 {
     autofree char *tree = base_tree_tree(p), *upper = layers_upper(workspace);
-    autofree char *work = layer_path(workspace, "work");
+    autofree char *work = get_layer_path(workspace, "work");
     autofree char *other = base_tree_tree_below(p);
     autostrv struct strv below = {0};
     if (other)
@@ -161,7 +161,7 @@ static int put_index(const struct workspace *ws, const struct base_tree *p, cons
 /* Once this file exists the workspace counts as one with layers. */
 static int write_commit(const char *workspace, const char *commit, struct err *err)
 {
-    autofree char *path = layer_path(workspace, "commit");
+    autofree char *path = get_layer_path(workspace, "commit");
     return file_create(path, commit, strlen(commit), err);
 }
 
@@ -211,7 +211,7 @@ int layers_make(struct workspace *ws, const struct base_tree *p, const char *ind
 /* The process that has mounted it, if it lives and is not ours; else 0. */
 static pid_t mounted_by(const char *workspace)
 {
-    autofree char *path = layer_path(workspace, "by");
+    autofree char *path = get_layer_path(workspace, "by");
     autobuf struct buf text = BUF_INIT;
     char *end;
     if (file_read(path, COMMIT_MAX, &text, NULL))
@@ -245,7 +245,7 @@ static int fail_in_use(const char *workspace, pid_t pid, struct err *err)
 /* While others see it in a namespace that we cannot enter, we must not mount it. */
 static int hold_alone(const char *workspace, struct layers_hold *h, struct err *err)
 {
-    autofree char *lock = layer_path(workspace, "lock");
+    autofree char *lock = get_layer_path(workspace, "lock");
     if (dirs_try_lock(lock, &h->own, err))
         return -1;
     return h->own < 0 ? fail_in_use(workspace, 0, err) : 0;
@@ -253,7 +253,7 @@ static int hold_alone(const char *workspace, struct layers_hold *h, struct err *
 
 static int read_commit(const char *workspace, struct buf *ret, struct err *err)
 {
-    autofree char *file = layer_path(workspace, "commit");
+    autofree char *file = get_layer_path(workspace, "commit");
     return file_read(file, COMMIT_MAX, ret, err);
 }
 
@@ -304,7 +304,7 @@ static int join_process(const char *workspace, const char *common, pid_t pid, st
                         struct err *err)
 {
     autobuf struct buf commit = BUF_INIT;
-    autofree char *own = layer_path(workspace, "lock");
+    autofree char *own = get_layer_path(workspace, "lock");
     if (read_commit(workspace, &commit, err))
         return -1;
     autofree char *state = mem_printf("%s/anabranch", common);
@@ -425,8 +425,8 @@ static int remove_empty(int folder, const char *name, const char *workspace, str
 }
 
 /* Identifies the layers. If the run has no record, they may be any folder. */
-static int identify(const char *layers, const char *common, int folder, struct file_id *ret,
-                    struct err *err)
+static int identify_folder(const char *layers, const char *common, int folder, struct file_id *ret,
+                           struct err *err)
 {
     struct stat st;
     if (folder_record_owner(common, layers, folder, ret) == FOLDER_OURS)
@@ -446,7 +446,7 @@ int layers_retire(const char *workspace, const char *common, const char *gone,
     autoclose int folder = -1;
     const char *name, *own = strrchr(layers, '/') + 1, *as = strrchr(gone, '/') + 1;
     if (beneath_folder_of(workspace, &folder, &name, err) ||
-        identify(layers, common, folder, ret_id, err) || drop_commit(workspace, err) ||
+        identify_folder(layers, common, folder, ret_id, err) || drop_commit(workspace, err) ||
         overlay_unmount(workspace, err))
         return -1;
     if (beneath_rename(folder, own, folder, as) < 0)
@@ -483,7 +483,7 @@ static void refresh_index(const struct workspace *ws)
 
 int layers_materialise(struct workspace *ws, struct err *err)
 {
-    autofree char *copy = sibling_path(ws->path, ".new");
+    autofree char *copy = get_sibling_path(ws->path, ".new");
     autoclose int folder = -1;
     const char *name;
     if (!layers_there(ws->path))

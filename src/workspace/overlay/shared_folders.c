@@ -79,7 +79,7 @@ bool shared_folders_is_name(const char *name)
            strspn(name + DIGITS + 1, hex) == DIGITS;
 }
 
-static char *part(const struct shared_folders *k, const char *name, const char *file)
+static char *get_part_path(const struct shared_folders *k, const char *name, const char *file)
 {
     return mem_printf("%s/%s/%s", k->dir, name, file);
 }
@@ -126,7 +126,7 @@ static int lock_and_read(struct shared_folders *k, const char *run, bool waits, 
     return k->lock < 0 ? 0 : read_uses(k, run, err);
 }
 
-static void init(struct shared_folders *k, const char *state_dir)
+static void init_folders(struct shared_folders *k, const char *state_dir)
 {
     *k = (struct shared_folders){
         .state = mem_str(state_dir), .dir = mem_printf("%s/shared", state_dir), .lock = -1};
@@ -135,7 +135,7 @@ static void init(struct shared_folders *k, const char *state_dir)
 int shared_folders_open(struct shared_folders *k, const char *state_dir, const char *run,
                         struct err *err)
 {
-    init(k, state_dir);
+    init_folders(k, state_dir);
     if (lock_and_read(k, run, true, err) == 0)
         return 0;
     shared_folders_close(k);
@@ -160,7 +160,7 @@ bool shared_folders_is_used(const struct shared_folders *k, const char *name)
 
 bool shared_folders_is_orphan(const struct shared_folders *k, const char *name)
 {
-    autofree char *path = part(k, name, "path");
+    autofree char *path = get_part_path(k, name, "path");
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     return file_read(path, LIST_MAX, &text, &none) || access(text.s, F_OK) < 0;
@@ -168,7 +168,7 @@ bool shared_folders_is_orphan(const struct shared_folders *k, const char *name)
 
 static void add_tree(const struct shared_folders *k, const char *name, struct buf *out)
 {
-    autofree char *tree = part(k, name, "tree");
+    autofree char *tree = get_part_path(k, name, "tree");
     buf_add(out, tree, strlen(tree) + 1);
 }
 
@@ -218,7 +218,7 @@ void shared_folders_tidy(const char *state_dir)
 {
     autokept struct shared_folders k;
     struct err none = {0};
-    init(&k, state_dir);
+    init_folders(&k, state_dir);
     if (access(k.dir, F_OK) == 0)
         (void)lock_and_read(&k, NULL, false, &none); /* if this fails, the next process does it */
 }
@@ -248,7 +248,7 @@ static bool read_time(const char **at, struct timespec *ret)
 static bool read_done(const struct shared_folders *k, const char *name, struct timespec *ret_looked,
                       struct timespec *ret_changed)
 {
-    autofree char *path = part(k, name, "done");
+    autofree char *path = get_part_path(k, name, "done");
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     struct timespec looked, changed;
@@ -264,7 +264,7 @@ static bool read_done(const struct shared_folders *k, const char *name, struct t
 
 static int remove_done(const struct shared_folders *k, const char *name, struct err *err)
 {
-    autofree char *path = part(k, name, "done");
+    autofree char *path = get_part_path(k, name, "done");
     return dirs_remove(path, err);
 }
 
@@ -272,7 +272,7 @@ static int write_done(const struct shared_folders *k, const char *name,
                       const struct timespec *looked, const struct timespec *changed,
                       struct err *err)
 {
-    autofree char *path = part(k, name, "done");
+    autofree char *path = get_part_path(k, name, "done");
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%lld.%09ld %lld.%09ld %s", (long long)looked->tv_sec, looked->tv_nsec,
              (long long)changed->tv_sec, changed->tv_nsec, boot_id());
@@ -302,7 +302,7 @@ static void report_progress(void *ctx, const struct dir_sync_count *so_far)
 static int make_place(const struct shared_folders *k, const char *name, const char *folder,
                       struct err *err)
 {
-    autofree char *tree = part(k, name, "tree"), *path = part(k, name, "path");
+    autofree char *tree = get_part_path(k, name, "tree"), *path = get_part_path(k, name, "path");
     if (dirs_make_open(tree, err))
         return -1;
     return access(path, F_OK) == 0 ? 0 : file_create(path, folder, strlen(folder), err);
@@ -334,7 +334,8 @@ static int record_times(const struct inclusion *b, struct timespec begun,
 static int include_one(struct inclusion *b, const char *root, const char *path, bool *ret_there,
                        struct dir_sync_count *ret, struct err *err)
 {
-    autofree char *tree = part(b->k, b->name, "tree"), *folder = mem_printf("%s/%s", root, path);
+    autofree char *tree = get_part_path(b->k, b->name, "tree"),
+                  *folder = mem_printf("%s/%s", root, path);
     struct dir_sync m = {.from = root,
                          .to = tree,
                          .path = path,

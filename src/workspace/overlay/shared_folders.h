@@ -14,8 +14,8 @@
  * purpose, because we compare each copy with the original before we use it (sys/fs/dir_sync.h). If
  * a run that uses the copy would see it change, we make another one with a number after the key.
  *
- * A run uses its shared folders as long as its folder of included files exists, even if the run is
- * dead and may be resumed, and as long as anyone sees one of its workspaces.
+ * A run uses its shared folders as long as its folder of included files exists, because a dead run
+ * may be resumed, and as long as anyone sees one of its workspaces.
  */
 #ifndef WORKSPACE_OVERLAY_SHARED_FOLDERS_H
 #define WORKSPACE_OVERLAY_SHARED_FOLDERS_H

@@ -13,15 +13,15 @@
 
 /* Until the snapshot is in place it is in a folder of its own, which the record knows before there
  * is a snapshot. */
-static char *pending_folder(const struct workspace *ws)
+static char *get_pending_folder(const struct workspace *ws)
 {
     const char *name = strrchr(ws->path, '/') + 1;
     return mem_printf("%.*s.%s.snapshot", (int)(name - ws->path), ws->path, name);
 }
 
-static char *pending_path(const struct workspace *ws)
+static char *get_pending_path(const struct workspace *ws)
 {
-    autofree char *folder = pending_folder(ws);
+    autofree char *folder = get_pending_folder(ws);
     return mem_printf("%s/tree", folder);
 }
 
@@ -40,7 +40,7 @@ static int write_link(const struct workspace *ws, int tree, struct err *err)
 static int put_in_place(struct workspace *ws, const char *tree, const struct file_id *id,
                         struct err *err)
 {
-    autofree char *folder = pending_folder(ws);
+    autofree char *folder = get_pending_folder(ws);
     if (unlinkat(ws->hold->tree, ".git", 0) < 0)
         return err_sys(err, "make '%s'", ws->path);
     return workspace_replace(ws, tree, id, err) || folder_record_drop(ws->common, folder, true, err)
@@ -51,8 +51,8 @@ static int put_in_place(struct workspace *ws, const char *tree, const struct fil
 int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct strv *ret_paths,
                    struct err *err)
 {
-    autofree char *from = base_tree_tree(p), *tree = pending_path(ws);
-    autofree char *folder = pending_folder(ws);
+    autofree char *from = base_tree_tree(p), *tree = get_pending_path(ws);
+    autofree char *folder = get_pending_folder(ws);
     if (folder_record_make(ws->common, folder, RECORD_COPY, 0700, err))
         return -1;
     strv_pushl(ret_paths, from, tree, NULL);
@@ -61,7 +61,7 @@ int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct
 
 int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err *err)
 {
-    autofree char *tree = pending_path(ws), *index = mem_printf("%s/index", ws->admin);
+    autofree char *tree = get_pending_path(ws), *index = mem_printf("%s/index", ws->admin);
     autoclose int fd = -1, admin = -1;
     struct file_id id;
     if (beneath_folder(tree, &fd, err) || workspace_open_admin(ws, &admin, err))
@@ -76,7 +76,7 @@ int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err 
 
 void snapshot_undo(struct workspace *ws)
 {
-    autofree char *folder = pending_folder(ws);
+    autofree char *folder = get_pending_folder(ws);
     struct err none = {0};
     (void)workspace_drop(ws, "index", &none);
     (void)folder_record_drop(ws->common, folder, true, &none);

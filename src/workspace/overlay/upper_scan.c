@@ -113,7 +113,7 @@ static bool add_file(struct scan *s, const char *path)
     return add_path(s, &s->found->untracked, path, "");
 }
 
-static bool exists(const struct scan *s, const FTSENT *folder, const char *path)
+static bool is_in_upper(const struct scan *s, const FTSENT *folder, const char *path)
 {
     autofree char *full = mem_printf("%.*s%s", (int)s->root, folder->fts_path, path);
     struct stat st;
@@ -126,7 +126,7 @@ static bool add_hidden(struct scan *s, const FTSENT *folder, const char *path)
 {
     size_t end, i = find_below(s, path, &end);
     for (; i < end; i++) {
-        if (!exists(s, folder, s->tracked->paths.v[i]) &&
+        if (!is_in_upper(s, folder, s->tracked->paths.v[i]) &&
             !add_path(s, &s->found->changed, s->tracked->paths.v[i], ""))
             return false;
     }

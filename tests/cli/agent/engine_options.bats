@@ -17,7 +17,7 @@ END
     chmod +x "$BATS_TEST_TMPDIR/agent"
 }
 
-# Whether these words follow one another in what a task's program was called with.
+# Checks that the arguments of a task's program contain these words in this order, side by side.
 assert_called() { # TASK WORD...
     local task=$1
     shift

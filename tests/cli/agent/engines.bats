@@ -37,8 +37,7 @@ run_stubs() { # [OPTION...]
     assert_no_sanitizer
 }
 
-# What the program was given, all of it, on one line; the folder of the repository is REPO, those of
-# the run's own RUN.
+# Prints all arguments of the program on one line, with REPO for the repository's folder and RUN for the run's id.
 args_of() { # TASK [ATTEMPT]
     paste -s -d ' ' "$CALLS/$1-${2:-1}.args" | sed -E "s#$PWD#REPO#g; s#(worktrees/)[^/ ]*#\1RUN#g; s#/runs/[^/ ]*#/RUN#g"
 }
@@ -69,9 +68,9 @@ interrupt_and_resume() { # ENGINE LINE
     assert_status 0
 }
 
-# --- codex
+# codex
 
-# What a sandbox must let be written for a commit in a linked worktree.
+# The folders that a sandbox must leave writable for a commit in a linked worktree.
 codex_dirs=''
 for dir in worktrees/RUN objects refs logs; do
     codex_dirs+=" --add-dir REPO/.git/$dir"
@@ -171,7 +170,7 @@ done
     assert_summary a 'ended without a result'
 }
 
-# --- copilot
+# copilot
 
 @test "copilot: permissions, model, persona, and the prompt as its input" {
     make_repo
@@ -209,7 +208,7 @@ done
     refute_in main made-a
 }
 
-# --- aider
+# aider
 
 @test "aider: the prompt as a file, permissions and model; its words are not read" {
     make_repo
@@ -234,7 +233,7 @@ done
     [[ $(jq -r '.. | objects | select(.name? == "engine.codex").why' <<<"$output") != *untested* ]] || fail "said of another"
 }
 
-# --- what an engine cannot do
+# Limits of engines
 
 @test "engines without personas: the plan is refused where it names one" {
     make_repo

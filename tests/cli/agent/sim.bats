@@ -70,7 +70,7 @@ assert_step_failed() { # N MESSAGE
         "{\"type\":\"result\",\"ok\":false,\"text\":\"line $1: $2\"}"
 }
 
-# --- the prompt
+# The prompt
 
 @test "sim: lines that do not start with the mark are prose" {
     run_sim 'sim> say one' ' sim> say two' '> sim> say three' 'Sim> say four' 'sim>say five'
@@ -192,7 +192,7 @@ assert_step_failed() { # N MESSAGE
     assert_output "$events"
 }
 
-# --- files
+# Files
 
 @test "sim: write and append make folders" {
     run_sim 'sim> write a/b/c.txt one' 'sim> append a/b/c.txt two' 'sim> append d/e three'
@@ -248,7 +248,7 @@ assert_step_failed() { # N MESSAGE
     assert_step_failed 2 "symlink: link 'y' to 'x': File exists"
 }
 
-# --- commands
+# Commands
 
 @test "sim: commit adds everything and commits by itself" {
     export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.com
@@ -291,7 +291,7 @@ assert_step_failed() { # N MESSAGE
     assert_step_failed 1 "sh: run 'sh': No such file or directory"
 }
 
-# --- telling
+# Reports
 
 @test "sim: say, action, err" {
     run_sim 'sim> say "a \"b\"\n\tc"' 'sim> action Reading x' 'sim> err raw  line' 'sim> say last'
@@ -362,7 +362,7 @@ sim> sh $rss >after"
     [[ ! -e a ]] || fail "it went on"
 }
 
-# --- ending
+# Ends
 
 @test "sim: exit ends with its code" {
     run_sim 'sim> exit 0' 'sim> say never'
@@ -440,7 +440,7 @@ sim> sh $rss >after"
     ((${EPOCHREALTIME/./} - before >= 120000)) || fail "too early"
 }
 
-# --- children
+# Children
 
 @test "sim: spawn leaves a child in its session that keeps the output open" {
     mkfifo fifo
@@ -478,7 +478,7 @@ sim> daemon (: >&7) 2>/dev/null && touch leak; echo noise; echo $$ >child.tmp; m
     assert_events "$done"
 }
 
-# --- a prompt without steps
+# A prompt without steps
 
 @test "sim: without steps it writes into the project's root" {
     export ANABRANCH_TASK=auth

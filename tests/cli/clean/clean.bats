@@ -42,7 +42,7 @@ killed_run() {
     kill_run_at here
 }
 
-# What the user has, and what must be the same afterwards.
+# Prints the user's refs, changes and stash, which must be the same afterwards.
 user_state() {
     git for-each-ref --format='%(refname) %(objectname)' | grep -v anabranch
     git status --porcelain
@@ -60,9 +60,9 @@ deleted() {
     [[ -z $(find .git/anabranch/tmp -mindepth 1 2>/dev/null) && -z $(find .anabranch -name '*.gone' 2>/dev/null) ]]
 }
 
-# --- runs that were killed
+# Runs that were killed
 
-@test "clean: a run that goes on is left alone, and ends well" {
+@test "clean: a live run is left alone, and ends well" {
     make_repo
     begin_plan
     add_task t -- 'write made 1' "sh touch $BATS_TEST_TMPDIR/here" "sh $(until_exists on)" 'write more 1'
@@ -171,7 +171,7 @@ deleted() {
     assert_cleaned 'refs/anabranch/salvage/*/again/1' 'refs/anabranch/salvage/*/again/2' 'refs/anabranch/salvage/*/verified/1'
 }
 
-# --- halves of workspaces
+# Half-made workspaces
 
 @test "clean: a workspace whose folder is gone: what git knew of it is saved" {
     make_repo
@@ -231,7 +231,7 @@ deleted() {
     assert_cleaned 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/lone/1'
 }
 
-@test "clean: killed at any of its steps it loses nothing, and the next one goes on" {
+@test "clean: killed at any of its steps it loses nothing, and the next one continues" {
     killed_run
     mkdir "$BATS_TEST_TMPDIR/bin"
     cat >"$BATS_TEST_TMPDIR/bin/git" <<END
@@ -261,7 +261,7 @@ END
     assert_cleaned 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- what is a person's
+# The user's own files
 
 @test "clean: a workspace in conflict stays until it is resolved, or --all saves it" {
     make_repo
@@ -377,7 +377,7 @@ END
     assert_cleaned 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/1.nested/1/saved'
 }
 
-# --- the rest
+# Other leftovers
 
 @test "clean: logs go after 30 days, or with --all; never those of a run that can be resumed" {
     killed_run

@@ -10,7 +10,7 @@ saved() { # TASK [ATTEMPT]
     git for-each-ref --format='%(refname)' "refs/anabranch/salvage/*/$1/${2:-1}"
 }
 
-# What is different in it.
+# Prints how the saved work of a task differs from main.
 changed() { # TASK
     git diff --name-only main "$(saved "$1")" | paste -s -d ' '
 }
@@ -34,7 +34,7 @@ make_salvage() { # STEP...
     id=$(anabranch salvage | cut -d ' ' -f 1)
 }
 
-# --- what is saved
+# Saved work
 
 @test "salvage: changed, new and listed ignored files, and never what was brought along" {
     make_repo
@@ -233,7 +233,7 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/*/1' 'refs/anabranch/salvage/*/unmerged/1.commits'
 }
 
-# --- the command
+# The command
 
 @test "salvage list: what, when, how much and why" {
     make_salvage 'append file ten' 'write new 1'
@@ -366,7 +366,7 @@ make_salvage() { # STEP...
     git worktree list | wc -l | grep -qx 1
 }
 
-# --- cost
+# Cost
 
 @test "salvage: a task that changed nothing starts no git to find that out" {
     make_repo

@@ -10,7 +10,7 @@ commands() {
 
 escape=$'\e'
 
-# --- help and version
+# Help and version
 
 @test "--version prints name and number" {
     run anabranch --version
@@ -119,7 +119,7 @@ escape=$'\e'
     assert_usage_error "'hepl' is not a command; did you mean 'help'?"
 }
 
-# --- wrong calls
+# Wrong calls
 
 @test "a mistyped command gets the one that was meant" {
     run_apart anabranch hepl
@@ -210,7 +210,7 @@ escape=$'\e'
     [[ $stderr == "anabranch: 'xxx"* && $stderr == *"See 'anabranch --help'." ]] || fail "no message"
 }
 
-# --- colour
+# Colour
 
 @test "colour follows --color, before and behind the command" {
     local calls=("--color always help" "--color=never help --color=always" "help --color always")
@@ -264,7 +264,7 @@ on_terminal() {
     assert_line "anabranch: 'many' is not a number for '--max-count', such as 200, 64k or 2GiB"
 }
 
-# --- output
+# Output
 
 to_full() { "$ANABRANCH" "$@" >/dev/full; }
 to_closed() { "$ANABRANCH" "$@" >&-; }
@@ -315,7 +315,7 @@ PYTHON
     done
 }
 
-# --- completions
+# Completions
 
 @test "completion prints a script that its shell can read" {
     anabranch completion bash >c.bash
@@ -330,7 +330,7 @@ PYTHON
     fi
 }
 
-# What bash would propose for the last of the words, in one line.
+# Prints on one line what bash proposes for the last word.
 complete_bash() { # WORD...
     # shellcheck disable=SC2016
     bash --norc -c '

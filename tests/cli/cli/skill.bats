@@ -31,7 +31,7 @@ assert_refused() { # FILE
     cmp -s "$1" "$BATS_TEST_TMPDIR/before" || fail "$1 was changed"
 }
 
-# --- the text
+# The text
 
 @test "the skill has the front matter that the format asks for" {
     run sed -n '1p; 2p; 4p' "$source"
@@ -67,7 +67,7 @@ assert_refused() { # FILE
         printf '%s\n' 'fanout --tmux' 'fanout --allow-dirty' 'status --json' 'converge --into-base')
 }
 
-# --- where it goes
+# The place of the file
 
 @test "install puts it at the top of the repository, and the second time changes nothing" {
     make_repo
@@ -110,7 +110,7 @@ assert_refused() { # FILE
     [[ -z $(ls -A) && -z $(ls -A "$HOME") ]] || fail "something was written"
 }
 
-# --- what is there already
+# Existing files
 
 @test "what another version wrote is brought up to date" {
     make_repo
@@ -153,7 +153,7 @@ assert_refused() { # FILE
     [[ $(<"$BATS_TEST_TMPDIR/mine") == mine && -L $installed ]] || fail "written through"
 }
 
-# --- AGENTS.md
+# AGENTS.md
 
 @test "--agents-md adds a section, and leaves the rest alone" {
     make_repo

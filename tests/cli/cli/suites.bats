@@ -128,7 +128,7 @@ END
     [[ ${lines[-1]} == '1 passed, 2 failed' && $(wc -l <tried) -eq 2 ]] || fail
 }
 
-@test "check: what is skipped is told with its reason, where that is wanted" {
+@test "check: what is skipped is reported with its reason, where that is wanted" {
     bats_tests a 'not here' 'skip "no such thing"'
     check 'suite "" cli tapped bats_file a.bats'
     assert_status 0
@@ -176,4 +176,10 @@ END
     assert_line 'flaky: 3'
     [[ ${lines[-3]} == "second try: a.bats 'x' (cli) passed, so it is flaky; first failure:" ]] || fail
     [[ ${lines[-1]} == '10 passed, 0 failed, 1 skipped' ]] || fail
+}
+
+@test "plain make builds the program, but neither tests nor fuzz targets" {
+    local build=${ANABRANCH%/*}
+    [[ -e $build/build.ninja ]] || skip 'the program is not in a build folder'
+    [[ $(ninja -C "$build" -t inputs all | grep -E '^(anabranch$|tests/)') == anabranch ]] || fail 'plain make builds tests'
 }

@@ -68,7 +68,7 @@ assert_error() { # CODE MESSAGE: the first line of what is said
     [[ ${stderr%%$'\n'*} == "$(error "$2")" ]] || fail "expected: $(error "$2")"
 }
 
-# --- the command line
+# The command line
 
 @test "cast-parallel: --help" {
     cast --help
@@ -221,7 +221,7 @@ cast parallel — dry run
     assert_error 2 "Plan file not found: $HOME/nothere"
 }
 
-# --- running
+# Runs
 
 @test "cast-parallel: two sessions, merged into the branch that is checked out" {
     begin
@@ -341,7 +341,7 @@ cast parallel — dry run
     [[ -z $stderr ]] || fail
 }
 
-# --- its defects
+# Defects of cast-parallel that we do not copy
 
 @test "CP-1 as cast-parallel: what is not committed is merged as well" {
     begin
@@ -540,7 +540,7 @@ killed_cast() {
     export A='echo a >three' B=:
 }
 
-@test "CP-13 as cast-parallel: what a killed run has left is told by the next one, which can remove it" {
+@test "CP-13 as cast-parallel: what a killed run has left is reported by the next one, which can remove it" {
     killed_cast
     cast plan.md
     assert_status 0
@@ -609,7 +609,7 @@ killed_cast() {
     [[ ! -e .anabranch && ! -e .git/anabranch/runs ]] || fail 'something was begun'
 }
 
-@test "CP-11 as cast-parallel: a failure is told when it happens" {
+@test "CP-11 as cast-parallel: a failure is reported when it happens" {
     begin
     agents "$(until_exists seen); echo a >one" 'exit 2'
     start_cast plan.md
@@ -621,7 +621,7 @@ killed_cast() {
     [[ $stderr != *'work is saved'* ]] || fail 'there was none'
 }
 
-@test "CP-13 as cast-parallel: what a kill -9 leaves is gone on with" {
+@test "CP-13 as cast-parallel: leftovers of a kill -9 are resumed" {
     begin
     agents "echo half >one; $(until_exists released); echo a >one" 'echo b >two'
     start_cast plan.md
@@ -655,7 +655,7 @@ killed_cast() {
     assert_clean 'refs/anabranch/salvage/*'
 }
 
-@test "CP-13 as cast-parallel: killed at any write of the journal, it is gone on with and leaves nothing" {
+@test "CP-13 as cast-parallel: killed at any write of the journal, it is resumed and leaves nothing" {
     local k killed=137
     begin 1 2
     agents 'echo a$TRY >one' 'echo b$TRY >two'

@@ -103,7 +103,7 @@ write_state() { # ID...: as an earlier run of this manifest would have
         "$hash" "${ids%,}" 2026-01-01T00:00:00Z 2026-01-01T00:00:00Z >"$(state_file)"
 }
 
-# --- test_cli: the command line
+# test_cli: the command line
 
 @test "test_cli: --version prints the version and exits 0" {
     make_programs
@@ -326,7 +326,7 @@ Execution plan (max_workers=5):
     [[ $(ls -A) == plan.md ]] || fail "made: $(ls -A)"
 }
 
-# --- test_manifest, through --dry-run
+# test_manifest, through --dry-run
 
 @test "test_manifest: two tasks that write one path are refused, by whatever name it goes" {
     make_place
@@ -447,7 +447,7 @@ END
     [[ $(<"$SEEN") == /agent-tester ]] || fail "the prompt was: $(<"$SEEN")"
 }
 
-# --- test_runner_t7: the graph. The agents stamp when they begin and end.
+# test_runner_t7: the graph. The agents stamp when they begin and end.
 
 # Each agent notes its begin and end, in order, in one file.
 stamped() { # ID
@@ -638,7 +638,7 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     assert_in main b b
 }
 
-# --- test_retry_backoff
+# test_retry_backoff
 
 # An agent that fails with the given words until its n-th attempt, and how often it was called.
 failing() { # TIMES EXIT WORDS
@@ -792,7 +792,7 @@ END
         fail "$(<.claude/logs/a-stdout.log)"
 }
 
-# --- test_report
+# test_report
 
 @test "test_report: JSON has the fields of that tool, and the commit (PO-50)" {
     make_place
@@ -860,7 +860,7 @@ END
     assert_output '[1,1,["conflict","none"]]'
 }
 
-# --- test_resume_deps, test_run_state
+# test_resume_deps, test_run_state
 
 @test "test_run_state: the file's name, fields and place; it goes away when all is well" {
     make_place
@@ -953,7 +953,7 @@ END
     assert_status 0
     assert_task a '\[skip] a (dev) resumed'
     assert_task b '\[ok] b *'
-    # What changes a task does.
+    # A change of a task counts.
     echo "$state" >"$(state_file)"
     sed -i 's/echo "$RANDOM/echo  "$RANDOM/' plan.md
     orchestra --resume
@@ -975,7 +975,7 @@ END
     assert_task b '\[ok] b *'
 }
 
-@test "test_run_state: a run without --resume begins anew" {
+@test "test_run_state: a run without --resume starts from scratch" {
     make_place
     manifest
     task a 'echo a >a'
@@ -985,7 +985,7 @@ END
     assert_task a '\[ok] a *'
 }
 
-@test "test_resume_deps: chains with some tasks done go on where they stopped" {
+@test "test_resume_deps: chains with some tasks done continue where they stopped" {
     make_place
     manifest
     task a 'echo a >a'
@@ -1126,7 +1126,7 @@ END
     assert_in main b b
 }
 
-@test "PO-32: --resume goes on with a run that was killed: nothing of it is left, and history has one" {
+@test "PO-32: --resume continues with a run that was killed: nothing of it is left, and history has one" {
     make_place
     manifest
     task a 'echo a >a'
@@ -1200,7 +1200,7 @@ END
     ((k > 20)) || fail "there were only $k writes"
 }
 
-@test "PO-32: what a killed run has left is told by the next one, with commands that remove it" {
+@test "PO-32: what a killed run has left is reported by the next one, with commands that remove it" {
     make_place
     manifest
     task a "echo half >a; touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60"
@@ -1257,7 +1257,7 @@ END
     assert_in main f3 3
 }
 
-# --- test_review_fixes
+# test_review_fixes
 
 @test "test_review_fixes: flags for reading and writing; the prompt is not among them (PO-40, PO-42)" {
     make_place
@@ -1346,7 +1346,7 @@ END
     assert_output '[[["done"],"https://hooks.example.com/c"],[["failed"],"https://hooks.example.com/f"]]'
 }
 
-# --- the result that an agent prints
+# The result that an agent prints
 
 @test "a result is shown in the summary: status, cycles, report, reason" {
     make_place
@@ -1371,7 +1371,7 @@ END
     refute_in main a
 }
 
-@test "PO-21, PO-27: whatever the last line is, the run goes on" {
+@test "PO-21, PO-27: whatever the last line is, the run continues" {
     make_place
     manifest
     local i=0 line
@@ -1417,7 +1417,7 @@ END
     assert_task broken '\[fail] broken *it went wrong'
 }
 
-# --- test_runner_v04: worktrees, branches, merging
+# test_runner_v04: worktrees, branches, merging
 
 @test "test_runner_v04: branch names, the guard's variable, the worktree's top" {
     make_place
@@ -1548,7 +1548,7 @@ END
     [[ $stderr != *'worktree kept'* ]] || fail "kept"
 }
 
-@test "PO-39: what a task changes outside of its writes is told, and lands" {
+@test "PO-39: what a task changes outside of its writes is reported, and lands" {
     make_place
     manifest
     task a 'echo a >a; echo x >dir/inner' 'writes: [a]'

@@ -377,7 +377,7 @@ landed_count() {
     assert_summary b skipped
 }
 
-@test "PO-32: when the engine is killed, agents do not go on" {
+@test "PO-32: when the engine is killed, agents do not continue" {
     make_repo
     begin_plan
     add_task a -- 'spawn sleep 4330' 'daemon sleep 4331' "sh touch $BATS_TEST_TMPDIR/a" 'hang'

@@ -9,9 +9,9 @@
 load ../helper
 load ../run_helper
 
-# --- the repository
+# The repository
 
-# What is in every repository of this file, in the current folder, as a commit.
+# Makes a repository in the current folder, with the commit that every test of this file starts from.
 first_commit() {
     set_up_repo
     mkdir -p dir
@@ -44,7 +44,7 @@ odd_plan() { # [LINE...]
 
 readonly PLANNED=$'A\tc\nM\tchange\nA\tdir/b\nD\tgone\nA\tnew'
 
-# --- before and after
+# Before and after
 
 # All that a run is to leave as it is: settings, hooks, worktrees, refs but for where they are.
 state_of_repository() {
@@ -98,7 +98,7 @@ assert_nothing_left() {
     [[ ! -s $BATS_TEST_TMPDIR/fsck ]] || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
 }
 
-# What landed is the plan's work, and the lines given besides, as of `diff --name-status`.
+# Checks that the plan's work landed, and these further lines of `diff --name-status`, and nothing else.
 assert_changes() { # [LINE...]
     local expected got
     expected=$(printf '%s\n' "$PLANNED" "$@" | LC_ALL=C sort)
@@ -144,7 +144,7 @@ assert_refused() { # CODE TEXT
     [[ ! -e $(git rev-parse --git-common-dir)/anabranch ]] || fail "something was begun"
 }
 
-# --- formats of the repository
+# Formats of the repository
 
 @test "odd: SHA-256" {
     odd_repo --object-format=sha256
@@ -306,7 +306,7 @@ assert_refused() { # CODE TEXT
     assert_done
 }
 
-# --- parts of trees
+# Parts of trees
 
 # A repository with a submodule, `sub`, whose first commit is $first, its second $second.
 submodule_repo() {
@@ -579,7 +579,7 @@ check_sparse() {
     check_sparse
 }
 
-# --- contents
+# Contents
 
 @test "odd: core.autocrlf=true" {
     odd_repo
@@ -787,7 +787,7 @@ for_names() { # COMMAND
     assert_done
 }
 
-# --- merging
+# Merging
 
 union_repo() {
     odd_repo
@@ -870,7 +870,7 @@ add_union_tasks() {
     assert_done
 }
 
-# --- settings and variables
+# Settings and variables
 
 @test "odd: settings for people's eyes" {
     odd_repo
@@ -928,7 +928,7 @@ add_union_tasks() {
     [[ $(git -C ../another rev-parse main) == "$another" && ! -e ../another/.git/anabranch ]] || fail "it was touched"
 }
 
-# --- hooks, signing, identity
+# Hooks, signing, identity
 
 loud_hooks() { # FOLDER
     local hook
@@ -1014,7 +1014,7 @@ assert_no_hook() { # FOLDER
     assert_refused 3 'set user.name and user.email'
 }
 
-# --- HEAD and branches
+# HEAD and branches
 
 @test "odd: a detached HEAD is refused, and fine with --base" {
     odd_repo
@@ -1114,7 +1114,7 @@ assert_no_hook() { # FOLDER
     assert_done
 }
 
-# --- where it is started
+# The folder that it is started in
 
 @test "odd: a bare repository with worktrees" {
     odd_repo

@@ -46,7 +46,7 @@ run_two() {
 @test "signing: where it needs a prompt that is said once, and nobody is asked" {
     make_repo
     ssh_key 'a passphrase'
-    # Whoever asks gets an answer, and is found out.
+    # A program that asks for a passphrase gets one, and leaves a file that we find.
     printf '#!/bin/sh\ntouch "%s"\necho "a passphrase"\n' "$BATS_TEST_TMPDIR/asked" >"$BATS_TEST_TMPDIR/askpass"
     chmod +x "$BATS_TEST_TMPDIR/askpass"
     SSH_ASKPASS=$BATS_TEST_TMPDIR/askpass SSH_ASKPASS_REQUIRE=force DISPLAY=:0 SSH_AUTH_SOCK='' run_two

@@ -51,7 +51,7 @@ own_config() { # LINE...
     grep -qF 'cost: $0.3000, estimated with prices of 2026-11-01' r.xml || fail "$(<r.xml)"
 }
 
-@test "config: what is wrong is told with its place by check and run, and nothing is begun" {
+@test "config: what is wrong is reported with its place by check and run, and nothing is begun" {
     make_repo
     own_config '[prices]' 'date = "soon"' '[prices.small]' 'inptu = 2.0' 'output = -1' \
         '[prices."a*b"]' 'input = 1' 'output = 1' '[engines.cluade]' '[engines.codex]' 'path = "bin/codex"' '[colour]'

@@ -6,7 +6,7 @@
 load ../helper
 load ../run_helper
 
-# What no file and no output may have in it: four bytes of each would do, if they are not common.
+# No file and no output may contain a part of a secret: four bytes that are not common are enough.
 parts='Zq7x|9vKw|pR5t|Lm2n|Ht8y|QfW3'
 
 use_secrets() {

@@ -43,7 +43,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     refuses "'after' has not started; 'anabranch skip after' keeps it from starting" stop after
     refuses "'a' is running; 'anabranch stop a' stops it" skip a
     refuses 'name a task, or use --all' stop
-    # Who talks nonsense, or too long a line, is told or left alone, and the run goes on.
+    # The run answers nonsense with an error, drops a client with too long a line, and continues.
     [[ $(talk $'no json\n') == '{"ok":false,"text":"this is not a request"}' ]] || fail "nonsense"
     [[ $(talk $'{"verb":"dance"}\n') == '{"ok":false,'* ]] || fail "an unknown verb"
     [[ $(talk "$(printf '%070000d' 0)") == nothing ]] || fail "too long a line"

@@ -423,7 +423,7 @@ killed_with_locks() {
     assert_unchanged_checkout
 }
 
-@test "what cannot be saved stays where it is, is not tried again over it, and a resume goes on" {
+@test "what cannot be saved stays where it is, is not tried again over it, and a resume continues" {
     make_repo_for_git
     begin_plan
     add_task a 'retry: 3' -- 'write a work' 'on 1 exit 1'
@@ -730,7 +730,7 @@ END
     wrap_git 'set -- "${@/core.hooksPath=*/core.hooksPath=$dir/hooks}"'
 }
 
-@test "the locks of a branch that was about to move when all was killed go when the run goes on" {
+@test "the locks of a branch that was about to move when all was killed go when the run is resumed" {
     make_repo
     git branch side
     for try in 'main 1' 'side 2' 'main 3'; do
@@ -765,7 +765,7 @@ END
     [[ $(git status --porcelain) == $' M file\n?? a' ]] || fail "$(git status --porcelain)"
 }
 
-@test "half of a fast-forward that only deletes is gone on with" {
+@test "half of a fast-forward that only deletes is finished" {
     make_repo
     begin_plan
     add_task a -- 'delete dir/inner'

@@ -1,15 +1,13 @@
 # shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
 # shellcheck disable=SC2154,SC2031 # start_plan sets engine and events; STAMPS is exported
 # Supervision: no process outlives its task, with any method of containment.
+# shellcheck disable=SC2153 # find_means sets MEANS
 
 load ../helper
 load ../run_helper
 
 setup_file() {
-    chmod 711 "$BATS_RUN_TMPDIR" # for tests as another user
-    # Those of the means that work here.
-    MEANS=$("$ANABRANCH" doctor --json | grep -o '"contain[^}]*"ok"' | sed -n 's/^"contain\.\([a-tv-z][^"]*\)".*/\1/p')
-    export MEANS
+    find_means
 }
 
 teardown() {
@@ -63,7 +61,7 @@ kill_engines() { # [PID...]
     wait "${engines[@]}" 2>/dev/null || :
 }
 
-# What the engine of a means has told becomes the output.
+# Makes the events of the engine with this containment the output.
 of_means() { # MEANS
     output=$(<"$BATS_TEST_TMPDIR/$1.events")
     stderr=$(<"$BATS_TEST_TMPDIR/$1.errors")
@@ -75,9 +73,9 @@ until_there() { # SUFFIX
     echo "sh until test -s \$STAMPS.$1; do sleep 0.02; done"
 }
 
-# --- marks
+# Marks
 
-# Who has not become the command yet when its guard is killed is known by what the guard has.
+# If a guard is killed before its child became the command, we know the child by the guard's mark.
 @test "guard: a guard has the mark of what it starts, and no two have the same" {
     make_repo
     begin_plan
@@ -93,7 +91,7 @@ until_there() { # SUFFIX
     ! grep -q outer "$STAMPS.marks" || fail "it is the mark of another run"
 }
 
-# --- what tasks leave behind
+# Leftovers of tasks
 
 # Everything that those do who do not want to end.
 nasty_tasks() {
@@ -148,7 +146,7 @@ assert_swept() { # MEANS
     assert_clean
 }
 
-# --- the end of an engine or a guard
+# The end of an engine or a guard
 
 # As no_agents, for git and others that the runs of this test started as well.
 nothing_marked() {
@@ -244,7 +242,7 @@ nothing_marked() {
     no_agents || fail "alive:" "$(agents_alive)"
 }
 
-# --- signals
+# Signals
 
 @test "guard: the second signal ends a git that hangs" {
     make_repo
@@ -380,7 +378,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- limits
+# Limits
 
 @test "guard: more memory than allowed ends a task, and is said" {
     make_repo
@@ -440,7 +438,7 @@ END
     exec {lifeline}>&-
 }
 
-# --- who and where
+# Users and places
 
 @test "guard: in a namespace a task sees its own processes, and all else as it is" {
     [[ $MEANS == *namespace* ]] || skip "no namespaces here"
@@ -507,7 +505,7 @@ END
     assert_clean
 }
 
-# --- doctor
+# Doctor
 
 @test "doctor: says what there is, each with a verdict" {
     make_repo
@@ -523,7 +521,7 @@ END
     assert_contains "group, set by ANABRANCH_CONTAIN"
 }
 
-@test "doctor: what makes runs impossible is told by exit code 3" {
+@test "doctor: what makes runs impossible is shown by exit code 3" {
     mkdir bin
     printf '#!/bin/sh\necho git version 2.20.1\n' >bin/git
     chmod +x bin/git

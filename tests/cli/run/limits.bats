@@ -17,12 +17,12 @@ start_resume() {
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# Of the events in $output, those of that name: "TIME TASK", or what the filter makes of them.
+# Prints the events of this name in $output as "TIME TASK", or as the filter says.
 told() { # NAME [FILTER]
     jq -r --arg name "$1" "select(.event == \$name) | ${2:-.time + \" \" + (.task // \"\")}" <<<"$output"
 }
 
-# What of two points in time is not later.
+# Checks that the first time is not later than the second.
 assert_order() { # EARLIER LATER
     [[ ! $1 > $2 ]] || fail "$1 is later than $2"
 }
@@ -48,7 +48,7 @@ last_reset() {
     told limit.opened .reset | sort | tail -n 1
 }
 
-# --- waiting
+# Waiting
 
 @test "limits: nothing else of the engine starts before the reset; one goes first, the others follow" {
     make_repo
@@ -79,7 +79,7 @@ last_reset() {
     assert_clean
 }
 
-@test "limits: all that meet it together go on, each in its session and its workspace" {
+@test "limits: all that meet it together continue, each in its session and its workspace" {
     make_repo
     begin_plan 'limits: {workers: 4}'
     for task in a b c d; do
@@ -171,7 +171,7 @@ last_reset() {
     assert_clean
 }
 
-@test "limits: where a session cannot be gone on with, the work is saved and begins again" {
+@test "limits: if a session cannot be resumed, the work is saved and the task restarts" {
     make_repo
     begin_plan
     add_task a 'engine: command' 'prompt: x' \
@@ -200,9 +200,9 @@ last_reset() {
     [[ $(told limit.opened '.reset // "none"') == none ]] || fail "a reset was made up"
 }
 
-# --- not waiting
+# Without waiting
 
-@test "limits: with --no-wait the task fails with its class, and the rest goes on" {
+@test "limits: with --no-wait the task fails with its class, and the rest continues" {
     make_repo
     begin_plan 'limits: {workers: 1}'
     add_task a 'estimate: 2h' -- 'limit 1h'
@@ -273,7 +273,7 @@ END
     assert_in main a x
 }
 
-@test "limits: claude goes on in its session and its workspace" {
+@test "limits: claude continues in its session and its workspace" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -297,7 +297,7 @@ END
     assert_clean
 }
 
-# --- seen
+# Display
 
 @test "limits: plain lines and status say which engine waits, until when, and for how many" {
     make_repo
@@ -325,9 +325,9 @@ END
     wait "$engine" || true
 }
 
-# --- stopped while it waits
+# Stops while a task waits
 
-@test "limits: Ctrl-C while all is parked ends at once, saved, and resume goes on in the session" {
+@test "limits: Ctrl-C while all is parked ends at once, saved, and resume continues in the session" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 3s' 'append a two'
@@ -370,7 +370,7 @@ END
     assert_event limit.opened '' '"engine":"sim"'
     refute_event task.started a
     refute_event task.preparing b
-    # Who does not want to wait any longer need not.
+    # The user may stop waiting.
     run_apart anabranch resume --json --no-wait 3>&-
     assert_no_sanitizer
     assert_status 0
@@ -433,7 +433,7 @@ END
     assert_in main a $'one\ntwo'
 }
 
-# --- agents that wait by themselves
+# Agents that wait by themselves
 
 # A program that says a line on each output, and then waits for its model, as it was told to.
 stub_waiting() { # PROGRAM OUT ERR

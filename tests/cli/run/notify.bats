@@ -53,9 +53,9 @@ d = json.loads(open(sys.argv[1]).read().splitlines()[-1])
 print(eval(sys.argv[2]))' "$1" "$2"
 }
 
-# --- when, and what
+# Times and contents
 
-@test "notify: a failed task is told as its event" {
+@test "notify: a failed task is reported as its event" {
     make_repo
     notify_command '[failed]'
     add_task good -- 'write a x'
@@ -72,7 +72,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $(json ../body 'd["run"]') == "$id" ]] || fail "$body"
 }
 
-@test "notify: done is told once, and only where every task succeeded (PO-29)" {
+@test "notify: done is reported once, and only where every task succeeded (PO-29)" {
     make_repo
     notify_command '[done]'
     add_task a -- 'write a x'
@@ -90,7 +90,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ ! -e ../told ]] || fail "$(<../told)"
 }
 
-@test "notify: done is told for the tasks that were asked for" {
+@test "notify: done is reported for the tasks that were asked for" {
     make_repo
     notify_command '[done]'
     add_task a -- 'write a x'
@@ -100,7 +100,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $(wc -l <../told) -eq 1 ]] || fail "$(<../told)"
 }
 
-@test "notify: a conflict is told, and is no failure and no success" {
+@test "notify: a conflict is reported, and is no failure and no success" {
     make_repo
     begin_plan 'notify:' '  - {on: [failed, done], command: "cat >>../other"}' \
         '  - {on: [conflicted], command: "cat >>../told"}'
@@ -113,7 +113,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<../told)"
 }
 
-@test "notify: a parked task is told" {
+@test "notify: a parked task is reported" {
     make_repo
     notify_command '[parked]'
     add_task a 'retry: {limit: park}' -- 'on 1 limit 100ms' 'write a x'
@@ -132,7 +132,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ -s ../one ]] && cmp ../one ../two || fail "not both"
 }
 
-# --- failures of those who are told
+# Receivers that fail
 
 @test "notify: a command that fails is a warning, and nothing else" {
     make_repo
@@ -211,7 +211,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     awk '/\+/ { n++ } /-/ { n-- } n > 8 { exit 1 }' ../told || fail "more than 8 at once"
 }
 
-# --- the desktop
+# The desktop
 
 @test "notify: the desktop is told by notify-send, where there is one" {
     make_repo
@@ -259,7 +259,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<"$shown")"
 }
 
-@test "notify: those that hang are ended while the run goes on, and no other waits for them" {
+@test "notify: those that hang are ended while the run continues, and no other waits for them" {
     make_repo
     mkdir ../bin
     printf '#!/bin/sh\necho "$$" >>"%s/pids"\nexec sleep 1000\n' "$BATS_TEST_TMPDIR" >../bin/notify-send
@@ -293,7 +293,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<"$shown")"
 }
 
-# --- the bell
+# The bell
 
 @test "notify: the bell rings on the terminal, once for much at once, also where the output is elsewhere" {
     script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
@@ -314,7 +314,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     refute_contains $'\a'
 }
 
-# --- webhooks: the engine's side
+# Webhooks: the engine's side
 
 @test "notify: a webhook's sender gets address and event on its input, nothing in argv" {
     make_repo
@@ -379,7 +379,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
         fail "$(<"$posted")"
 }
 
-# --- webhooks: the sender
+# Webhooks: the sender
 
 @test "post: what is not https, or is this machine, is refused before any call (PO-41)" {
     local url
@@ -397,8 +397,8 @@ print(eval(sys.argv[2]))' "$1" "$2"
     [[ $stderr == 'standard input has no line with an address'* ]] || fail
 }
 
-# Serves HTTPS on this machine, with a certificate of its own. What was posted is in ../got; the
-# path /status/N answers with N. $port is where.
+# Serves HTTPS on this machine, with a certificate of its own. ../got holds what was posted;
+# the path /status/N answers with N. $port is its port.
 serve() {
     openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
         -addext 'subjectAltName=DNS:localhost,DNS:localtest.example,IP:127.0.0.1' \

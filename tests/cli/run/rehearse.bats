@@ -12,8 +12,8 @@ rehearse() { # [OPTION...]
     assert_no_sanitizer
 }
 
-# All that is in the repository and its checkout, with modes and times. Of objects git renews the
-# time when it would have written them again, so theirs does not count.
+# All that is in the repository and its checkout, with modes and times. Leaves out the times of objects: git
+# renews them when it would write an object again.
 picture() {
     find . -printf '%m %s %p %l\n' | sort
     find . -path ./.git/objects -prune -o -printf '%T@ %p\n' | sort

@@ -21,7 +21,7 @@ sessions() { # TASK
     jq -r 'select(.type == "start") | .session' .git/anabranch/runs/*/"$1"/*/out | sort -u | paste -s -d ' '
 }
 
-# What an attempt was told.
+# Prints the prompt of an attempt.
 prompt_of() { # TASK ATTEMPT
     cat .git/anabranch/runs/*/"$1/$2/prompt"
 }
@@ -71,9 +71,9 @@ start_claude() {
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
-# --- verification
+# Verification
 
-@test "repair: what fails verification goes on in its session, merged with what has landed, in every style" {
+@test "repair: what fails verification continues in its session, merged with what has landed, in every style" {
     make_repo
     echo .env >.gitignore
     git add . && git commit -q -m ignore
@@ -123,7 +123,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1' 'refs/anabranch/salvage/*/a/2' 'refs/anabranch/salvage/*/a/3'
 }
 
-@test "repair: a commit hook that refuses is told, and the workspace is as it was left" {
+@test "repair: a commit hook that refuses is reported, and the workspace is as it was left" {
     make_repo
     printf '#!/bin/sh\necho no bad words >&2\n! grep -q bad a\n' >.git/hooks/pre-commit
     chmod +x .git/hooks/pre-commit
@@ -137,7 +137,7 @@ start_claude() {
     assert_in main status $'?? a\n?? b\n?? status'
 }
 
-# --- ownership
+# Ownership
 
 @test "repair: what left its paths is told which, and no commit of that lands" {
     make_repo
@@ -157,7 +157,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1' 'refs/anabranch/salvage/*/b/1' 'refs/anabranch/salvage/*/b/2'
 }
 
-# --- conflicts
+# Conflicts
 
 @test "repair: a conflict is resolved by its agent where the plan says so, in every style" {
     make_repo
@@ -230,7 +230,7 @@ start_claude() {
     assert_in main file $'one\ntwo\nthree\nfour\n5\nsix\nseven\neight\nnine'
 }
 
-# --- who cannot go on
+# Agents that cannot be resumed
 
 @test "repair: without a session it begins again, told the same; after a conflict on what has landed" {
     make_repo
@@ -258,9 +258,9 @@ start_claude() {
     assert_prompt v 2 'says no'
 }
 
-# --- interrupted
+# Interrupted repairs
 
-@test "repair: killed while a conflict is resolved: the session is gone on with, and what it resolves lands once" {
+@test "repair: killed while a conflict is resolved: the session is resumed, and its resolution lands once" {
     make_repo
     stub_claude 'sed -i s/five/5/ file; echo a >a' \
         "test -e '$BATS_TEST_TMPDIR/go' || { echo half >half; touch '$BATS_TEST_TMPDIR/resolving'; sleep 4399; }
@@ -309,7 +309,7 @@ start_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-@test "repair: killed while an agent that cannot be interrupted mends: it begins again, and is told" {
+@test "repair: killed while an agent that cannot be interrupted repairs: it begins again, and is told" {
     make_repo
     begin_plan
     add_task a 'verify: "echo tests fail; grep good a"' 'retry: {verify: 1}' -- 'on 1 write a bad' \

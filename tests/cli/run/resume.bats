@@ -43,7 +43,7 @@ assert_once() { # TASK...
     for task in "$@"; do assert_in main "$task" x; done
 }
 
-# --- where it was cut off
+# Points of interruption
 
 @test "resume: what landed stays, what ran is saved and runs again, the rest runs" {
     make_repo
@@ -289,7 +289,7 @@ assert_once() { # TASK...
     assert_clean 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/2'
 }
 
-@test "resume: an agent that can take up its session goes on where it was" {
+@test "resume: an agent that can resume its session continues where it was" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -377,7 +377,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/b/1'
 }
 
-# --- what did not finish well
+# Tasks that did not succeed
 
 @test "resume: what failed and was skipped runs again, unless it is to stay so" {
     make_repo
@@ -466,7 +466,7 @@ END
     assert_clean
 }
 
-@test "resume: a run that was stopped says how to go on, and does" {
+@test "resume: a run that was stopped says how to resume, and that works" {
     make_repo
     begin_plan
     mapfile -t steps < <(began t)
@@ -483,9 +483,9 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- which run
+# The choice of the run
 
-@test "resume: a run that is alive is left alone, and another one is gone on with" {
+@test "resume: a run that is alive is left alone, and another one is resumed" {
     make_repo
     run_apart anabranch resume
     assert_status 2
@@ -556,7 +556,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-# --- a plan that was edited
+# A plan that was edited
 
 @test "resume: an edited plan keeps what is the same, and does the rest" {
     make_repo
@@ -644,7 +644,7 @@ END
     assert_summary c failed
 }
 
-@test "resume: another plan in the file's place, or one that is wrong, is refused; --saved goes on" {
+@test "resume: another plan in the file's place, or one that is wrong, is refused; --saved continues" {
     make_repo
     interrupt_one
     begin_plan
@@ -663,7 +663,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- after a power cut
+# After a power cut
 
 # From now on the attempts that there are were of another start of the machine.
 restart_machine() {
@@ -679,7 +679,7 @@ salvage_of() { # TASK
     git for-each-ref --format='%(refname)' "refs/anabranch/salvage/*/$1/1"
 }
 
-@test "resume: when the machine was restarted nobody goes on with files that may not be whole" {
+@test "resume: when the machine was restarted nobody continues with files that may not be whole" {
     make_repo
     cat >"$BATS_TEST_TMPDIR/claude" <<END
 #!/bin/sh
@@ -737,7 +737,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "resume: what was parked when its run was stopped goes on, whatever the machine did since" {
+@test "resume: what was parked when its run was stopped continues, whatever the machine did since" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'

@@ -31,7 +31,7 @@ run_row() { # COLUMNS
     sqlite3 .git/anabranch/state.db "select $1 from runs"
 }
 
-@test "say: a task that landed goes on, on what has landed since; the rest of the run stays as it is" {
+@test "say: a task that landed continues, on what has landed since; the rest of the run stays as it is" {
     make_repo
     begin_plan 'workspace: {setup: "echo set up >>$STAMPS.setup"}'
     add_task a -- 'write a 1'
@@ -76,7 +76,7 @@ run_row() { # COLUMNS
     assert_clean 'refs/anabranch/salvage/*/[bc]/*'
 }
 
-@test "say: what failed goes on with what was saved of it, and its dependants follow" {
+@test "say: what failed continues with what was saved of it, and its dependants follow" {
     make_repo
     begin_plan
     add_task a 'order: 2' 'retry: {verify: 0}' 'verify: "grep good a && ! test -e dirt"' -- 'write own 1' 'commit mine' 'write a bad'
@@ -151,7 +151,7 @@ run_row() { # COLUMNS
     assert_in main file $'one\ntwo\nthree\nfour\nFIVE\nb\nc\nsix\nseven\neight\nnine'
     assert_in main c 1
     [[ $(prompt_of c 2) == $'Both.\n'*'in conflict with what has landed'* ]] || fail "$(prompt_of c 2)"
-    # What is not resolved is where it was.
+    # A conflict that nobody resolved stays as it was.
     begin_plan 'overlap: allow'
     add_task a 'order: 1' -- 'sh sed -i s/nine/NINE/ file'
     add_task b 'order: 2' -- 'on 1 sh sed -i s/nine/b/ file'

@@ -8,7 +8,7 @@
 load ../helper
 load ../run_helper
 
-# --- order and bases
+# Order and bases
 
 @test "run: dependants see what their dependencies made" {
     make_repo
@@ -63,7 +63,7 @@ load ../run_helper
     assert_clean
 }
 
-@test "run: no more agents of a group than its limit, while others go on" {
+@test "run: no more agents of a group than its limit, while others continue" {
     make_repo
     begin_plan 'limits: {workers: 4, groups: {api: 1}}'
     for t in a b c; do
@@ -143,7 +143,7 @@ load ../run_helper
     assert_contains '2 landed'
 }
 
-# --- failures and retries
+# Failures and retries
 
 @test "run: a transient failure is tried again, and attempts are counted" {
     make_repo
@@ -241,7 +241,7 @@ load ../run_helper
     assert_summary limited limit:
 }
 
-@test "run: what a failed attempt made is saved, and the next one begins anew" {
+@test "run: what a failed attempt made is saved, and the next one starts from scratch" {
     make_repo
     begin_plan
     add_task t 'retry: 1' -- 'sh test ! -e half' 'write half done' 'on 1 exit 1' 'write whole done'
@@ -299,7 +299,7 @@ load ../run_helper
     assert_clean
 }
 
-# --- processes
+# Processes
 
 @test "run: agents never read our standard input" {
     make_repo
@@ -384,7 +384,7 @@ load ../run_helper
     assert_clean
 }
 
-# --- signals
+# Signals
 
 @test "run: SIGINT stops the agents, saves their work, ends with 130" {
     make_repo
@@ -532,7 +532,7 @@ load ../run_helper
     assert_status 137
 }
 
-# --- conflicts
+# Conflicts
 
 @test "run: a conflict isolates its task and dependants, all others land, exit 4" {
     make_repo
@@ -553,7 +553,7 @@ load ../run_helper
     assert_in main other 1
     assert_clean kept=1 'refs/heads/anabranch/*/second'
     assert_unchanged_checkout
-    # What is kept is whole, and as git would have it.
+    # The workspace that stays is complete, and clean for git.
     local ws
     ws=$(echo .anabranch/worktrees/*/second)
     [[ $(<"$ws/new") == kept ]] || fail "the workspace has lost its work"
@@ -582,7 +582,7 @@ load ../run_helper
     assert_clean kept=3 'refs/heads/anabranch/*/edits' 'refs/heads/anabranch/*/adds' 'refs/heads/anabranch/*/clash'
 }
 
-# --- the user's checkout
+# The user's checkout
 
 @test "run: files that the user changed and no task touches are left as they are, staged or not" {
     make_repo
@@ -782,7 +782,7 @@ END
     while ! is_gone "$engine"; do
         theirs=$((theirs + 1))
         echo "$theirs" >theirs
-        # Our own fast-forward may hold the index just then, as any git command of theirs may. What they have staged stays: a
+        # Our own fast-forward may hold the index just then, as any git command of theirs may. Their staged files stay staged: a
         # 'git reset' between its writing the index and its moving HEAD would take ours out of what they commit next.
         if ! git add theirs 2>/dev/null || ! git commit -q -m "theirs $theirs" 2>/dev/null; then
             theirs=$((theirs - 1))
@@ -830,7 +830,7 @@ commit_without_pause() { # BRANCH
     assert_clean
 }
 
-@test "run: one that cannot begin is not said to be one to go on with" {
+@test "run: a run that cannot begin is not offered for resume" {
     make_repo
     begin_plan
     add_task a -- 'write a x'
@@ -842,7 +842,7 @@ commit_without_pause() { # BRANCH
     [[ ! -e .git/anabranch/runs ]] || [[ -z $(ls .git/anabranch/runs) ]] || fail "$(ls -R .git/anabranch/runs)"
 }
 
-@test "run: one that cannot begin is over, and does not wait to be gone on with" {
+@test "run: a run that cannot begin is over, and does not wait for resume" {
     make_repo
     begin_plan
     add_task a -- 'write a x'
@@ -946,7 +946,7 @@ commit_without_pause() { # BRANCH
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail "$(git worktree list)"
 }
 
-# --- a person's git in the middle
+# The user's git during a run
 
 @test "run: git fsck, worktree list, worktree prune and gc of a person in the middle take nothing away" {
     make_repo
@@ -976,7 +976,7 @@ commit_without_pause() { # BRANCH
     assert_clean kept=1 'refs/heads/anabranch/*/clash'
 }
 
-# What a git says of what another one does meanwhile is between them, also where that is an agent's.
+# A git may complain about another git, also an agent's, that works at the same time. We ignore that.
 @test "run: git fsck, worktree list, worktree prune and gc of a person, again and again, do no harm" {
     make_repo
     begin_plan
@@ -1031,7 +1031,7 @@ commit_without_pause() { # BRANCH
     assert_clean
 }
 
-# --- landing
+# Landing
 
 @test "run: landing as merges, by default" {
     make_repo
@@ -1123,7 +1123,7 @@ verification cannot start (exit code 127)' ]] || fail
     run_plan
     assert_status 3
     [[ ! -e .git/anabranch/runs || -z $(find .git/anabranch/runs -name prompt) ]] || fail "an agent was started"
-    # What only the shell knows, or the project has, is not judged.
+    # We do not judge builtins of the shell, and programs of the project.
     begin_plan
     add_task a 'verify: "no-such-program || test -e a"' -- 'write a 1'
     add_task b 'verify: [./check]' -- 'sh printf "#!/bin/sh\n" >check; chmod +x check'
@@ -1206,7 +1206,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_clean
 }
 
-# --- what agents do to git
+# Agents that change git's files
 
 @test "run: agents that commit themselves" {
     make_repo
@@ -1306,7 +1306,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_in main a 1
 }
 
-# --- ownership
+# Ownership
 
 @test "run: enforce block keeps what strays from landing, with all paths named" {
     make_repo
@@ -1385,7 +1385,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_unchanged_checkout
 }
 
-# --- verification
+# Verification
 
 @test "run: verification sees the merged tree, and what passes is what lands" {
     make_repo
@@ -1442,7 +1442,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-@test "run: verification that goes on failing is a failure of that class, and the work is kept" {
+@test "run: verification that keeps failing is a failure of that class, and the work is kept" {
     make_repo
     begin_plan
     add_task a 'verify: "false"' 'retry: {verify: 0}' -- 'write a 1'
@@ -1480,7 +1480,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_clean
 }
 
-# --- read-only tasks
+# Read-only tasks
 
 @test "run: a read-only task sees the merged tree and cannot change the checkout" {
     make_repo
@@ -1517,7 +1517,7 @@ verification cannot start (exit code 127)' ]] || fail
     [[ $(<"$STAMPS.seen") == text ]] || fail "it does not see the folder"
 }
 
-# --- hooks of the user's
+# The user's hooks
 
 @test "run: the user's hooks do not run, unless the plan wants them" {
     make_repo
@@ -1575,7 +1575,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-# --- the command line
+# The command line
 
 @test "run: --only runs some tasks, as if all others were done" {
     make_repo
@@ -1719,7 +1719,7 @@ END
     assert_clean
 }
 
-# --- refusals
+# Refusals
 
 listing() {
     find . -path ./.git/objects -prune -o -printf '%p %y %s %T@\n' | sort

@@ -26,7 +26,7 @@ of_task() { # FORMULA OF JQ, about b
     anabranch status --json | jq -r ".tasks[] | select(.id == \"b\") | $1"
 }
 
-# Whether task b is landed as it was, and its further work failed.
+# Checks that task b is still landed, and that its further work failed with this class.
 assert_still_landed() { # CLASS
     [[ $(of_task '[.state, .failure, .landed, .commit] | join(" ")') == "landed $1 $landed $commit" ]] ||
         fail "$(of_task .)" "expected: landed $1 $landed $commit"
@@ -83,7 +83,7 @@ land_two() {
     assert_clean 'refs/anabranch/salvage/*/b/2'
 }
 
-@test "say: further work that fails is told by every report, and nothing is red but that" {
+@test "say: further work that fails is in every report, and nothing is red but that" {
     land_two
     say b 'sim> write c 1'
     assert_status 1
@@ -143,7 +143,7 @@ sim> sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"
     assert_clean 'refs/anabranch/salvage/*/b/2' 'refs/anabranch/salvage/*/b/3'
 }
 
-@test "say: killed while a landed task works on: it stands, and resume goes on with that work alone" {
+@test "say: killed while a landed task works on: it stands, and resume continues with that work alone" {
     land_two
     start_say b "sim> write b 2
 sim> sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"

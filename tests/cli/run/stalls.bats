@@ -100,7 +100,7 @@ status_says() { # TEXT
     [[ $(task_report helper '"\(.helpers) \(.helper_names)"') == '1 general-purpose' ]] || fail "$(task_report helper .)"
 }
 
-@test "an agent that waits for a person is told of at once, and goes on or is ended" {
+@test "an agent that waits for a person is reported at once, and continues or is ended" {
     make_repo
     stub_piped claude
     begin_plan

@@ -18,7 +18,7 @@ four_batches() {
     add_batch 4 'depends_on: [2]' -- 'sh cat two >four'
 }
 
-# --- sessions
+# Sessions
 
 @test "streams: two sessions at once, each with its batches in their order" {
     make_repo
@@ -147,7 +147,7 @@ END
     assert_in main two 2
 }
 
-# --- what is said before
+# Messages before the start
 
 @test "streams: a forced split warns of the pairs that it cuts apart, and runs" {
     make_repo
@@ -208,7 +208,7 @@ print([[b["id"] for b in s["batches"]] for s in d["streams"]], d["speed_up"], d[
     assert_contains '1 landed'
 }
 
-# --- inside of an agent
+# Inside an agent
 
 @test "streams: not from inside of an agent, unless --nested" {
     make_repo
@@ -240,7 +240,7 @@ print([[b["id"] for b in s["batches"]] for s in d["streams"]], d["speed_up"], d[
     assert_line 2
 }
 
-# --- by batch
+# By batch
 
 @test "streams: --by-batch hands what a fan-out found to the next batch" {
     make_repo
@@ -304,7 +304,7 @@ END
     assert_contains 'a secret finding'
 }
 
-# --- events
+# Events
 
 @test "streams: its events are in the store, in --json, and sent to log.command" {
     make_repo
@@ -323,7 +323,7 @@ END
     assert_output $'parallel_start\nparallel_streams_done\nparallel_complete'
 }
 
-@test "streams: gone on with without a budget, nothing is begun, and that is no success" {
+@test "streams: resumed without a budget, nothing starts, and that is no success" {
     make_repo
     begin_manifest 'limits: {budget: {tokens: 10}}'
     add_batch 1 -- "sh $(until_exists go)" 'tokens 100 100' 'hang'
@@ -379,9 +379,9 @@ END
     done <../pids
 }
 
-# --- going on, and looking
+# Resume and display
 
-@test "streams: a killed run goes on with the streams that it began with, whatever the manifest says now" {
+@test "streams: a killed run continues with the streams that it began with, whatever the manifest says now" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write one 1'
@@ -445,7 +445,7 @@ END
     assert_status 0
 }
 
-# --- what cast-parallel did wrong
+# Defects of cast-parallel
 
 @test "CP-1: what an agent leaves uncommitted lands" {
     make_repo
@@ -555,7 +555,7 @@ conflict() {
     assert_unchanged_checkout
     run_apart anabranch status
     assert_contains 'git switch main && git merge anabranch/'
-    # What it says is what resolves it.
+    # The printed commands resolve the conflict.
     local branch
     branch=$(git for-each-ref --format='%(refname:short)' 'refs/heads/anabranch')
     run git merge -q "$branch"
@@ -645,7 +645,7 @@ conflict() {
     [[ $(git status --porcelain) == $' M file\n?? untracked' ]] || fail "$(git status --porcelain)"
 }
 
-@test "CP-11: a failure is told when it happens, tried again, and limited in time" {
+@test "CP-11: a failure is reported when it happens, tried again, and limited in time" {
     make_repo
     begin_manifest
     add_batch 1 -- "sh $(until_exists seen)" 'write one 1'
@@ -671,7 +671,7 @@ conflict() {
     assert_contains '2 landed'
 }
 
-@test "CP-13: what a killed engine left is gone on with, or taken away" {
+@test "CP-13: leftovers of a killed engine are resumed, or removed" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write one 1' "sh $(until_exists released)"

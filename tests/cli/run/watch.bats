@@ -25,9 +25,9 @@ outside() { # COMMAND
     echo "sh cd '$PWD' && $1"
 }
 
-# --- nothing to tell
+# Nothing to report
 
-@test "shared: agents that keep to their workspaces are not told of, and cost no process" {
+@test "shared: agents that keep to their workspaces are not reported, and cost no process" {
     make_repo
     begin_plan
     add_task a -- 'write a A' 'commit mine'
@@ -77,7 +77,7 @@ outside() { # COMMAND
     done
 }
 
-@test "shared: an agent that puts another file in the place of our output is told of" {
+@test "shared: an agent that puts another file in the place of our output is reported" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "$(outside 'echo mine >x && mv x log')"
@@ -88,7 +88,7 @@ outside() { # COMMAND
     refute_contains '"name":"x"'
 }
 
-@test "shared: an agent that links our output to a file of the user is told of" {
+@test "shared: an agent that links our output to a file of the user is reported" {
     make_repo
     echo precious >notes
     begin_plan
@@ -127,7 +127,7 @@ END
     assert_contains '"changes": []'
 }
 
-@test "shared: what the user does while nobody is at work is not told of" {
+@test "shared: what the user does while nobody is at work is not reported" {
     make_repo
     begin_plan
     add_task a -- 'on 1 error overloaded' 'write a A' # the next attempt starts four seconds later
@@ -143,7 +143,7 @@ END
     assert_clean
 }
 
-# --- configuration
+# Configuration
 
 @test "shared: core.bare and core.worktree are put back" {
     make_repo
@@ -250,9 +250,9 @@ END
     [[ $(git config http.extraheader) == *hush ]]
 }
 
-# --- refs
+# Refs
 
-@test "shared: a deleted branch is told of, its commit kept, and the command brings it back" {
+@test "shared: a deleted branch is reported, its commit kept, and the command brings it back" {
     make_repo
     git checkout -q -b feature
     git commit -q --allow-empty -m precious
@@ -301,7 +301,7 @@ END
     refute_ref new
 }
 
-@test "shared: a rewritten branch is told of, and what was on it kept" {
+@test "shared: a rewritten branch is reported, and what was on it kept" {
     make_repo
     git checkout -q -b feature
     git commit -q --allow-empty -m precious
@@ -344,7 +344,7 @@ END
     assert_contains 'a: 2 refs below refs/remotes were changed'
 }
 
-@test "shared: an agent's commit in the user's checkout is told of once, and stays" {
+@test "shared: an agent's commit in the user's checkout is reported once, and stays" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "sh $(committer stray)"
@@ -358,7 +358,7 @@ END
     assert_unchanged_checkout
 }
 
-@test "shared: what another run lands is not told of" {
+@test "shared: what another run lands is not reported" {
     make_repo
     begin_plan
     add_task other -- 'write other O'
@@ -377,9 +377,9 @@ END
     assert_clean
 }
 
-# --- HEAD, stash, hooks, files
+# HEAD, stash, hooks, files
 
-@test "shared: a switched checkout is told of, and left" {
+@test "shared: a switched checkout is reported, and left" {
     make_repo
     git branch other
     begin_plan
@@ -459,7 +459,7 @@ END
     assert_in main a A
 }
 
-@test "shared: a file that is only touched is not told of" {
+@test "shared: a file that is only touched is not reported" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "sh touch $PWD/file"
@@ -468,7 +468,7 @@ END
     refute_told
 }
 
-@test "shared: what is ignored and how files are treated is told of" {
+@test "shared: what is ignored and how files are treated is reported" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "sh echo '*' >$PWD/.git/info/exclude"
@@ -478,7 +478,7 @@ END
     [[ $(<.git/info/exclude) == *plan.yaml* ]]
 }
 
-# --- the user
+# The user
 
 @test "shared: what the user does meanwhile is not undone" {
     make_repo
@@ -507,7 +507,7 @@ END
     assert_in main a A
 }
 
-# --- reports
+# Reports
 
 @test "shared: summary and reports have a section about it" {
     make_repo

@@ -58,7 +58,7 @@ END
     [[ -s $db-journal ]] || fail 'there is nothing to undo'
 }
 
-# --- a writer that was killed
+# A writer that was killed
 
 @test "a record whose first writer was killed is empty, and no error" {
     make_repo
@@ -90,7 +90,7 @@ END
     assert_contains "$old"
 }
 
-# --- versions
+# Versions
 
 @test "a record of a newer program is refused, and stays as it is" {
     make_run
@@ -127,7 +127,7 @@ END
     assert_summary first landed
 }
 
-# --- damage
+# Damage
 
 @test "readers report a damaged journal, and the next run sets it aside" {
     make_run
@@ -224,7 +224,7 @@ END
     assert_in main c three
 }
 
-# --- writes that fail
+# Writes that fail
 
 # One task goes on until it is stopped; `t` begins when that has work to lose, and gets as far as the
 # record lets it.
@@ -362,7 +362,7 @@ salvaged() { # TASK PATH TEXT
     [[ $stderr == *"state.db' cannot be written to"* ]] || fail "expected: cannot be written to"
 }
 
-# --- what stays on disk
+# Data that stays on disk
 
 @test "of an attempt its logs stay, and nothing as large as the repository" {
     make_repo
@@ -380,7 +380,7 @@ salvaged() { # TASK PATH TEXT
     [[ $(find .git/anabranch/runs -name tmp | wc -l) -eq 1 ]] || fail "left: $(find .git/anabranch/runs)"
 }
 
-# --- dying on purpose
+# Kill points
 
 @test "where it was built so, the engine dies at the write that is named" {
     make_repo

@@ -88,7 +88,7 @@ assert_error() { # TEXT
     [[ $stderr == *"$1"* ]] || fail "not among the errors: $1"
 }
 
-# --- ways of merging --------------------------------------------------------------------------
+# Ways of merging
 
 @test "cleanup: merged by a merge or a fast-forward, and nothing of fanout is left in the repository" {
     begin 2
@@ -201,7 +201,7 @@ assert_kept_whole() { # ID
     [[ $(git rev-parse main) == "$before" ]] || fail "main was moved"
 }
 
-@test "cleanup: a remote that does not answer is told, and the rest is done" {
+@test "cleanup: a remote that does not answer is reported, and the rest is done" {
     begin 1
     git init -q --bare -b main ../origin.git
     git remote add origin "$PWD/../origin.git"
@@ -215,7 +215,7 @@ assert_kept_whole() { # ID
     assert_removed 1 'merged into main'
 }
 
-# --- reasons to keep --------------------------------------------------------------------------
+# Reasons to keep
 
 @test "PS-6: a thread that has not begun is kept, also when it has followed main" {
     begin 2
@@ -391,7 +391,7 @@ merged() { # ID...
     [[ -e ../mine/file && $(git worktree list) == *mine* ]] || fail "it is gone"
 }
 
-# --- what goes, what is saved -----------------------------------------------------------------
+# Removed and saved work
 
 @test "cleanup: commits that were left behind are saved, the stash stays, ignored files are named" {
     begin 1
@@ -498,7 +498,7 @@ merged() { # ID...
     assert_kept 2 'it has no commit of its own yet'
 }
 
-# --- the forge --------------------------------------------------------------------------------
+# The forge
 
 @test "cleanup: what the forge has merged goes, what it has not stays" {
     begin 4
@@ -522,7 +522,7 @@ merged() { # ID...
     forge_operations | grep -q PullRequest || fail "it was not asked"
 }
 
-@test "cleanup: a forge that does not answer is told once" {
+@test "cleanup: a forge that does not answer is reported once" {
     begin 2
     mkdir "$BATS_TEST_TMPDIR/bin"
     printf '#!/bin/sh\necho asked >>"%s/asked"\necho "not logged in" >&2\nexit 4\n' "$BATS_TEST_TMPDIR" \
@@ -555,7 +555,7 @@ merged() { # ID...
     assert_kept 1 'its commits are not in main or origin/main'
 }
 
-@test "a thread whose file is damaged stays and is told, the others go" {
+@test "a thread whose file is damaged stays and is reported, the others go" {
     begin 2
     work 1 a
     work 2 a

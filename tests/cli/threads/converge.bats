@@ -80,7 +80,7 @@ args() {
     cat "$BATS_TEST_TMPDIR/args"
 }
 
-# --- pull requests --------------------------------------------------------------------------
+# Pull requests
 
 @test "PS-2: pull requests are made in merge order, and none for a thread without commits" {
     begin 3 10 2 1
@@ -169,9 +169,9 @@ args() {
     [[ $(at_origin "$(branch 1)") == none ]] || fail "1 was pushed"
 }
 
-# --- what goes wrong ------------------------------------------------------------------------
+# Failures
 
-@test "PS-9: uncommitted work is refused with its list, the others go on; --commit commits it" {
+@test "PS-9: uncommitted work is refused with its list, the others continue; --commit commits it" {
     begin 1 2 3
     work 1 d1/file text
     work 2 d2/file text
@@ -375,7 +375,7 @@ args() {
     grep -q 'Accepted publickey' "$BATS_TEST_TMPDIR/ssh/log" || fail "by no ssh"
 }
 
-# --- commands -------------------------------------------------------------------------------
+# Commands
 
 @test "PS-10: what --no-push prints does the same in any shell, and nothing else, whatever the goal contains" {
     local shell goal='It'\''s "$(touch bad)" `touch bad` $HOME \\ !x ; touch bad & <(x) *'
@@ -456,7 +456,7 @@ second \$(touch bad) line''" "owns = ['d1']" 2>/dev/null
     [[ $(args | grep -c '^create$') -eq 1 ]] || fail "$(args)"
 }
 
-# --- other forges ---------------------------------------------------------------------------
+# Other forges
 
 begin_other() { # FORGE
     make_repo
@@ -579,7 +579,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     [[ $(args) == $'again\nmade it: #9\n[thread-1] Goal of 1' ]] || fail "$(args)"
 }
 
-# --- without a forge ------------------------------------------------------------------------
+# Without a forge
 
 @test "--into-base lands in order, and the checkout follows" {
     make_threads 3 10 2
@@ -679,7 +679,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     assert_in main d3/file text
 }
 
-@test "--into-base: where someone moves the base meanwhile, all is merged anew on top of that" {
+@test "--into-base: where someone moves the base meanwhile, all is merged again on top of that" {
     make_repo
     plan_threads 1 2
     add_thread 3 'goal = "After 2"' 'owns = ["d3"]' 'depends_on = ["2"]'
@@ -689,7 +689,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     change_line 2 5 fifth
     work 3 d3/file text
     change_line_here 5 FIVE
-    # What someone pushes takes away the conflict of 2, and with it what kept 3 back.
+    # Somebody pushes a commit that removes the conflict of 2, so that 3 can follow.
     wrap_git 'if [[ $sub == merge-tree && ! -e $dir/half ]]; then' '    touch "$dir/half"' \
         '    (cd "$GIT_WORK_TREE" && unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE &&' \
         '        "$git" revert -n HEAD && "$git" commit -q -m "by someone else") </dev/null >/dev/null 2>&1' 'fi'
@@ -832,7 +832,7 @@ END
     ! git merge-base --is-ancestor "$(branch 1)" main || fail "it has landed"
 }
 
-# --- what comes before ----------------------------------------------------------------------
+# Threads that come first
 
 @test "converge --only: says what it is to be merged after, here and in the pull request" {
     make_repo
@@ -887,9 +887,9 @@ END
     assert_error "thread-4: refused: it depends on thread 1, which"
 }
 
-# --- damaged --------------------------------------------------------------------------------
+# Damaged threads
 
-@test "converge: a thread whose file is damaged is left alone and told, the others go on" {
+@test "converge: a thread whose file is damaged is left alone and told, the others continue" {
     begin 1 2 3
     for id in 1 2 3; do
         work $id "d$id/file" text
@@ -914,7 +914,7 @@ END
     assert_output ""
 }
 
-# --- signals --------------------------------------------------------------------------------
+# Signals
 
 # A pre-push hook that says who it is and then does not end, whatever it is asked.
 hang_at_push() {
@@ -999,7 +999,7 @@ stop_by() { # SIGNAL [OPTION...]
     assert_status 0
 }
 
-# --- turns ----------------------------------------------------------------------------------
+# Locks
 
 # Someone has the lock until the file `go` is there.
 hold() { # LOCK
@@ -1059,7 +1059,7 @@ says_waiting() {
     [[ -e $(tree 2) ]] || fail "no thread"
 }
 
-# --- forks ----------------------------------------------------------------------------------
+# Forks
 
 # origin is me/widget, a fork of acme/widget, which is the remote `upstream`.
 fork_origin() {

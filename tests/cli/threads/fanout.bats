@@ -73,7 +73,7 @@ assert_thread() { # ID BRANCH COMMIT
     [[ -z $(git -C "$(tree "$1")" status --porcelain) ]] || fail "thread $1 is not clean"
 }
 
-# --- what is made ---------------------------------------------------------------------------
+# Files that fanout makes
 
 @test "fanout makes a branch, a worktree and a brief for each thread, and says how to begin" {
     begin 3
@@ -225,7 +225,7 @@ assert_thread() { # ID BRANCH COMMIT
     ! pgrep -f "sleep $long" || fail "it goes on"
 }
 
-# --- the brief and the folder are nobody's files ---------------------------------------------
+# The brief and the folder belong to no thread
 
 @test "PS-11: the brief is ignored in its own worktree alone, and info/exclude is as it was" {
     begin 2
@@ -304,7 +304,7 @@ assert_thread() { # ID BRANCH COMMIT
     [[ $(git status --porcelain) == '?? plan.toml' ]]
 }
 
-# --- again ----------------------------------------------------------------------------------
+# Repeated calls
 
 @test "PS-1: any number of threads: one, and twelve" {
     begin 1
@@ -423,7 +423,7 @@ assert_thread() { # ID BRANCH COMMIT
     assert_untouched
 }
 
-# --- all or nothing -------------------------------------------------------------------------
+# All or nothing
 
 @test "PS-12: what cannot be begun is said in a line, and changes nothing" {
     make_threads 2
@@ -516,7 +516,7 @@ stopped_by() { # SIGNAL CODE
     stopped_by INT 130
 }
 
-@test "what a fanout left that was killed is made anew" {
+@test "what a fanout left that was killed is made again" {
     begin 3 '[workspace]' "setup = \"touch ../../../begun-\$ANABRANCH_TASK; sleep 1000\""
     "$ANABRANCH" fanout plan.toml >/dev/null 2>&1 3>&- &
     echo $! >"$BATS_TEST_TMPDIR/fanout.pid"
@@ -567,7 +567,7 @@ stopped_by() { # SIGNAL CODE
     [[ $(cat "$BATS_TEST_TMPDIR/one" - <<<"$output" | grep -c '&& claude') -eq 6 ]]
 }
 
-# --- tmux -----------------------------------------------------------------------------------
+# Tmux
 
 tmux_here() {
     command -v tmux >/dev/null || skip "tmux is not installed"

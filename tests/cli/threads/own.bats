@@ -40,7 +40,7 @@ assert_error() { # TEXT
     [[ $stderr == *"$1"* ]] || fail "not among the errors: $1"
 }
 
-# --- changes --------------------------------------------------------------------------------
+# Changes
 
 @test "own: a thread that has changed nothing, or only its own, is inside" {
     begin
@@ -247,7 +247,7 @@ assert_error() { # TEXT
     assert_status 2
 }
 
-# --- requests -------------------------------------------------------------------------------
+# Requests
 
 @test "own request: granted at once where nobody claims it, and counts from then on" {
     begin
@@ -343,7 +343,7 @@ assert_error() { # TEXT
         ../../.git/worktrees/*/anabranch.json | wc -l) -eq 9 ]] || fail "some are lost"
 }
 
-# --- commits --------------------------------------------------------------------------------
+# Commits
 
 commit() { # [ARG...]
     run git commit -q -m work "$@" 3>&-
@@ -442,7 +442,7 @@ answer() { # WORD
     assert_line "anabranch is missing: not checked if this thread owns what it commits"
 }
 
-# --- the user's hooks -----------------------------------------------------------------------
+# The user's hooks
 
 # A hook of the user's own, which notes its name, arguments and input in `calls`.
 add_hook() { # FOLDER NAME [LINE]
@@ -526,7 +526,7 @@ assert_called() { # LINE
     assert_status 0
 }
 
-# --- settings of Claude Code ----------------------------------------------------------------
+# Settings of Claude Code
 
 # The commands that it calls before it writes, one per line.
 claude_hooks() { # FILE
@@ -588,9 +588,9 @@ Write|Edit|MultiEdit|NotebookEdit $ANABRANCH __own-hook $PWD/worktrees/thread-1"
     assert_status 1
 }
 
-# --- before a write -------------------------------------------------------------------------
+# Questions before a write
 
-# What the hook answers when a tool is about to write FILE: its decision, in $output.
+# Asks the hook about a tool that is about to write FILE. $output gets its decision.
 ask_hook() { # FILE [KEY OF THE INPUT]
     printf '{"hook_event_name":"PreToolUse","tool_name":"Write","cwd":"%s","tool_input":{"%s":"%s"}}' \
         "$PWD" "${2-file_path}" "$1" >"$BATS_TEST_TMPDIR/call"

@@ -324,7 +324,7 @@ age() { # ID...
     [[ $output == "thread 1: "*"is damaged"* ]] || fail "not told"
 }
 
-# --- moved ----------------------------------------------------------------------------------
+# Moved threads
 
 # The repository with all that is in it goes elsewhere.
 move_repo() {

@@ -58,7 +58,7 @@ make_run() { # [OPTION...]
     assert_status 1
 }
 
-# --- what they hold
+# Contents of reports
 
 @test "the JSON report has everything, and unknown is null, never 0 (PO-50)" {
     local out=$BATS_TEST_TMPDIR/reports/deep/run.json
@@ -229,7 +229,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
         '[2, 200, 20, 1.0]'
 }
 
-# --- where they are written
+# Places of reports
 
 @test "a report that could not be written is refused before anything starts (PO-25)" {
     make_repo
@@ -281,7 +281,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     assert_json run.json 'r["state"], r["exit_code"], t["t1"]["state"]' "('stopped', 130, 'failed')"
 }
 
-# --- copies of logs
+# Copies of logs
 
 @test "--log-dir has the output of all attempts, for the owner alone" {
     make_repo
@@ -304,7 +304,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
         fail "$(ls -la logs)"
 }
 
-@test "a log that cannot be copied is told, and fails nothing" {
+@test "a log that cannot be copied is reported, and fails nothing" {
     make_repo
     begin_plan
     add_task t1 -- 'write a one'
@@ -344,7 +344,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     ! grep -rE 's3cr3t|sk-own|sec\\?"ret|sec&quot;ret' logs r.json r.md r.xml r.html r.sarif ||
         fail "a secret is in them"
     grep -qx '<details><summary>Log</summary>' r.html && grep -qF 'it is [MASKED]' r.html || fail "no log"
-    # Who does not have it any more could not mask it.
+    # Without the variable we cannot mask its value.
     env -u TOKEN_FOR_TEST "$ANABRANCH" report last -o r.html
     grep -q 'cannot mask a secret' r.html && ! grep -q 's3cr3t' r.html || fail "$(<r.html)"
     ! grep -E 's3cr3t|sk-own' <<<"$output$stderr" || fail "a secret is in the output"

@@ -160,7 +160,7 @@ has_frames() {
     assert_status 143
 }
 
-@test "a program that is stopped and goes on leaves alone what others wrote" {
+@test "a program that is stopped and continues leaves alone what others wrote" {
     make_repo
     begin_plan
     add_task one -- 'action waiting for ever' hang
@@ -225,7 +225,7 @@ has_frames() {
     assert_usage_error '--dashboard and --json do not go together' run
 }
 
-# --- --dry-run
+# --dry-run
 
 everything() {
     find . -printf '%p %y %s %T@\n' | sort
@@ -271,7 +271,7 @@ everything() {
     assert_usage_error '--dry-run and --json do not go together' run
 }
 
-@test "a wrong option is told before anything is read" {
+@test "a wrong option is reported before anything is read" {
     make_repo
     run_apart anabranch run --engine nonsense plan.yaml
     assert_status 2

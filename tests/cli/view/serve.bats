@@ -37,7 +37,7 @@ end_serve() {
     [[ -z $stderr ]] || fail "it has complained"
 }
 
-# What a request comes to: $status of HTTP, $headers, $output.
+# Sends a request, and sets $status (of HTTP), $headers and $output.
 ask() { # PATH [OPTION OF CURL...]
     local path=$1
     shift
@@ -192,15 +192,7 @@ make_run() {
 }
 
 @test "the durations of the history do not count the time between a stop and the resume" {
-    make_repo
-    begin_plan
-    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
-    kill -KILL "$engine"
-    wait "$engine" || true
-    wait_for no_agents
-    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000'
+    kill_run_an_hour_ago
     touch "$BATS_TEST_TMPDIR/go"
     run anabranch resume 3>&-
     assert_status 0

@@ -161,19 +161,11 @@ make_runs() {
     assert_status 0
 }
 
-# --- logs
+# Logs
 
 @test "durations do not count the time between a stop and the resume" {
-    make_repo
-    begin_plan
-    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
-    kill -KILL "$engine"
-    wait "$engine" || true
-    wait_for no_agents
-    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000;
-        update runs set started = started - 3600000; update tasks set started = started - 3600000'
+    kill_run_an_hour_ago
+    sqlite3 .git/anabranch/state.db 'update runs set started = started - 3600000; update tasks set started = started - 3600000'
     touch "$BATS_TEST_TMPDIR/go"
     run anabranch resume 3>&-
     assert_status 0
@@ -274,7 +266,7 @@ END
     assert_contains "no end"
 }
 
-# --- shell
+# Shell
 
 @test "shell opens one in a task's workspace, or runs a command there; without a workspace it says so" {
     make_repo
@@ -299,7 +291,7 @@ END
     assert_status 2
 }
 
-# --- diff
+# Diff
 
 @test "diff shows what a task changed, and --stat in short" {
     make_runs

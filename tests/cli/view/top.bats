@@ -39,7 +39,7 @@ make_long_plan() {
     done
 }
 
-@test "top: what runs is seen, scrolled, opened and steered; the terminal is as before, and the run goes on" {
+@test "top: what runs is seen, scrolled, opened and steered; the terminal is as before, and the run continues" {
     make_repo
     make_long_plan
     export SHELL=/bin/sh
@@ -182,7 +182,7 @@ run_is_over() {
     [[ $(anabranch status --json | jq -r .state) == finished ]]
 }
 
-@test "top: a run that is detached goes on when its terminal is gone, is attached again, and ends well" {
+@test "top: a run that is detached continues when its terminal is gone, is attached again, and ends well" {
     make_repo
     begin_plan
     add_task a -- 'action waiting' "sh $(until_exists on)" 'write a 1'
@@ -210,7 +210,7 @@ run_is_over() {
     assert_in main a 1
     assert_clean
 
-    # What is wrong is said here, with the exit code of a run, and nothing has begun.
+    # Errors appear in this terminal, with the exit code of a run, before anything begins.
     echo 'tasks: 7' >bad.yaml
     run_apart anabranch run --detach bad.yaml
     assert_status 2

@@ -31,13 +31,13 @@ asked() {
     if [[ -e $BATS_TEST_TMPDIR/asked ]]; then wc -l <"$BATS_TEST_TMPDIR/asked"; else echo 0; fi
 }
 
-# What is in a work tree, but for times.
+# Prints the contents of a work tree, without times.
 list() { # DIR
     (cd "$1" && find . -mindepth 1 -name .git -prune -o -mindepth 1 -printf '%P %y %m %l\n' | sort && git ls-files -s && git status --porcelain &&
         find . -name .git -prune -o -type f -print0 | sort -z | xargs -0 sha1sum)
 }
 
-# What git makes of HEAD, in the file by-git.
+# Writes the same for git's own checkout of HEAD to the file by-git.
 list_by_git() {
     git worktree add -q --detach "$BATS_TEST_TMPDIR/wt" HEAD
     list "$BATS_TEST_TMPDIR/wt" >"$BATS_TEST_TMPDIR/by-git"

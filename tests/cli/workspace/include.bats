@@ -24,7 +24,7 @@ begin_repo() {
     git tag start
 }
 
-# --- what is brought ------------------------------------------------------------------------
+# Included files
 
 @test ".worktreeinclude brings what it matches and git ignores, and nothing else" {
     begin_repo
@@ -214,7 +214,7 @@ begin_repo() {
     assert_status 0
 }
 
-# --- never committed ------------------------------------------------------------------------
+# Never committed
 
 @test "nothing that was brought is committed, by us or by the agent's own git add -A" {
     begin_repo
@@ -279,7 +279,7 @@ begin_repo() {
     assert_clean
 }
 
-@test "the user's own core.excludesFile goes on to count, set or usual" {
+@test "the user's own core.excludesFile still counts, set or usual" {
     begin_repo
     mkdir -p "$HOME/.config/git"
     echo '*.usual' >"$HOME/.config/git/ignore"
@@ -310,7 +310,7 @@ begin_repo() {
     [[ $(added "$ref") == made ]] || fail "salvaged:" "$(added "$ref")"
 }
 
-# --- .claude --------------------------------------------------------------------------------
+# .claude
 
 make_claude() { # DIR
     mkdir -p "$1"/{agents,skills/s,logs,worktrees/w,memory,reports}
@@ -387,7 +387,7 @@ claude_files='.claude/agents/dev.md
     assert_added x
 }
 
-# --- commands and environment ---------------------------------------------------------------
+# Commands and environment
 
 @test "setup and teardown run in the workspace, with logs of their own" {
     begin_repo
@@ -447,7 +447,7 @@ claude_files='.claude/agents/dev.md
     assert_clean
 }
 
-@test "a teardown that fails is told, and fails nothing" {
+@test "a teardown that fails is reported, and fails nothing" {
     begin_repo
     begin_plan 'workspace: {teardown: echo no luck >&2; exit 7}'
     add_task a -- 'write x y'

@@ -11,8 +11,8 @@ setup_file() {
     note_doctor
 }
 
-# Who is not root: ${user[@]} becomes him, $bin has the program for him, and own gives him all that is here. (In a user
-# namespace nobody cannot tell himself from all others.)
+# Prepares a plain user: ${user[@]} runs a command as that user, $bin holds a copy of the program, and own() gives the
+# user all files here. (In a user namespace the user 'nobody' looks like all other users.)
 become_plain() {
     needs_overlay
     [[ $(id -u) == 0 ]] || skip "$1"
@@ -199,7 +199,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: a killed run whose tree is a delta is gone on with" {
+@test "overlay: a killed run whose tree is a delta is resumed" {
     begin_repo
     add_task a -- "$(stay)" 'write a "1\n"'
     start_and_wait
@@ -288,7 +288,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: what a killed run was at shows again, is materialised, and is gone on with" {
+@test "overlay: what a killed run was at shows again, is materialised, and is resumed" {
     begin_repo
     add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
     start_and_wait
@@ -328,7 +328,7 @@ stay() {
     assert_in main new 1
 }
 
-@test "overlay: a killed run is gone on with, and salvaged by clean, whoever took the folders and the pristine tree" {
+@test "overlay: a killed run is resumed, and salvaged by clean, whoever took the folders and the pristine tree" {
     begin_repo
     add_task t -- 'write new "1\n"' "$(stay)"
     start_and_wait
@@ -483,7 +483,7 @@ killed_plain() {
     assert_clean
 }
 
-# --- what others do to the workspaces of a killed run
+# Others change the workspaces of a killed run
 
 # A shell that stays in a task's workspace; $shell is its process.
 stay_in() { # TASK
@@ -497,7 +497,7 @@ leave() {
     wait "$shell" 2>/dev/null || true
 }
 
-@test "overlay: a run is not gone on with, or cleaned, while somebody sees one of its workspaces; nothing is lost" {
+@test "overlay: a run is neither resumed nor cleaned while somebody sees one of its workspaces; nothing is lost" {
     begin_repo 'limits: {workers: 2}'
     add_task a -- 'write new-a "1\n"' "sh touch '$BATS_TEST_TMPDIR/a'" "$(stay)"
     add_task b -- 'write new-b "1\n"' "sh touch '$BATS_TEST_TMPDIR/b'" "$(stay)"
@@ -559,7 +559,7 @@ leave() {
     assert_status 0
 }
 
-@test "overlay: what was brought along for a killed run is as it was when that goes on" {
+@test "overlay: what was brought along for a killed run is as it was when that is resumed" {
     begin_repo 'workspace: {provider: overlay, include: [local.cfg]}'
     sed -i 1d plan.yaml
     echo secret >local.cfg
@@ -591,9 +591,9 @@ leave() {
     refute_in "$saved" sub/deep/a
 }
 
-# --- while the guards of a killed engine still end its agents
+# While the guards of a killed engine still end its agents
 
-# What its guard has to kill, after all its grace; says which file system it is in. A line for each step.
+# Prints the steps of an agent that ignores SIGTERM, so that its guard must kill it. It notes its file system.
 stubborn() {
     echo 'ignore TERM'
     echo "sh trap '' TERM; stat -c %d . >'$BATS_TEST_TMPDIR/device'; echo 1 >late; touch '$BATS_TEST_TMPDIR/here'; while :; do sleep 0.05; done"

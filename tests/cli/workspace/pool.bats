@@ -47,7 +47,7 @@ assert_like_new() { # TASK
     diff "$BATS_TEST_TMPDIR/new.seen" "$BATS_TEST_TMPDIR/$1.seen" || fail "$1 saw something else"
 }
 
-# What a new tree looks like is in new.seen.
+# Writes how a new tree looks to new.seen.
 look_at_new() {
     begin_plan 'workspace: {provider: checkout}'
     add_looker new 'read_only: true'

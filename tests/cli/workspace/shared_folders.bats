@@ -47,7 +47,7 @@ tree() {
     echo "$(kept)/tree/node_modules"
 }
 
-# What would be different if a file were written anew.
+# Prints the data that would change if a file were written again.
 identities() {
     find "$(tree)" ! -type d -printf '%P %i %C@ %T@ %s\n' | sort
 }
@@ -246,7 +246,7 @@ stay() {
     [[ -e $(kept)/done ]] || fail "it is not finished"
 }
 
-@test "share: a killed run finds what it had when it goes on, whatever others have done; none of it lands" {
+@test "share: a killed run finds what it had when it is resumed, whatever others have done; none of it lands" {
     local first
     begin_repo
     begin_shared
@@ -277,7 +277,7 @@ stay() {
     [[ -z $(ls .git/anabranch/shared/uses) ]] || fail "still in use"
 }
 
-@test "share: a run whose trees somebody has taken away is gone on with all the same" {
+@test "share: a run whose trees somebody has taken away is resumed all the same" {
     begin_repo
     begin_shared
     add_task a -- 'write a 1' "$(stay)"

@@ -349,7 +349,7 @@ make_large_repo() {
 }
 
 # The pages that SQLite shares with its readers are written to another place, for which there is no room.
-@test "btrfs: a full one ends a run as any other full disk does, and it is gone on with" {
+@test "btrfs: a full one ends a run as any other full disk does, and the run can be resumed" {
     on_btrfs
     make_repo
     begin_plan

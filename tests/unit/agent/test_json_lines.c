@@ -39,7 +39,7 @@ static void note(void *ctx, int id, enum json_kind kind, const char *text, size_
     buf_addstr(trace, "; ");
 }
 
-/* What is handed over of a text that comes in pieces of so many bytes. */
+/* Returns the lines that the reader passes on if the text arrives in pieces of this size. */
 static char *trace(const char *text, size_t len, size_t piece)
 {
     struct buf out = BUF_INIT;

@@ -10,7 +10,8 @@
 
 #include <cmocka.h>
 
-/* What transcripts do not show of the readers: what is under way between two lines. */
+/* The transcripts in tests/dialects do not show the state of a reader between two lines. We test it
+ * here. */
 struct fixture {
     struct agent_report r;
     struct dialect_reader reader;
@@ -160,7 +161,7 @@ static void too_much_is_bounded(void **state)
     drop(&f);
 }
 
-/* --- what they wait for ------------------------------------------------------------------- */
+/* Questions that agents wait for */
 
 static int64_t until(const struct agent_report *r)
 {

@@ -30,7 +30,7 @@ enum { GIT_PATHS = 600, GIT_PATTERNS = 500, FOLD_PATTERNS = 120, SETS = 160, SHO
 
 #define pick_of(array) (array)[pick(ARRAY_LEN(array))]
 
-/* ------------------------------------------------------------------ a repository of odd names */
+/* A repository of odd names */
 
 static char folder[] = "/tmp/test_glob_git.XXXXXX";
 
@@ -142,7 +142,7 @@ static void git_select(const char *magic, const char *pattern, struct buf *out)
     git(NULL, out, &args);
 }
 
-/* ---------------------------------------------------------------------------- random patterns */
+/* Random patterns */
 
 static const char *const odd_tokens[] = {
     "a",
@@ -295,7 +295,7 @@ static void test_same_as_git_folded(void **state)
     }
 }
 
-/* -------------------------------------------------------------------- what holds for all paths */
+/* Properties of all paths */
 
 static bool is_path(const char *s)
 {
@@ -396,7 +396,7 @@ static void check_covers(const struct strv *paths, const struct sample *inner,
                  outer->pattern);
     if (covers)
         assert_true(glob_overlap(inner->glob, outer->glob, NULL));
-    /* What tells two patterns apart shows within three bytes more than the inner one needs. */
+    /* A path that tells two patterns apart needs at most three bytes more than the inner one. */
     size_t least = first_path(paths, inner, inner, true);
     if (!covers && first == paths->n && least < paths->n && strlen(paths->v[least]) + 3 <= SHORT)
         fail_msg("'%s' is said not to cover '%s'", outer->pattern, inner->pattern);

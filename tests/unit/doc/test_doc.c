@@ -244,7 +244,7 @@ static void test_yaml_long_texts(void **state)
     assert_refused("x.yaml", tag.s, tag.len, "1:1026: a key has more than 1024 characters");
 }
 
-/* What libyaml would read in another way than YAML 1.2. */
+/* We refuse what libyaml reads in another way than YAML 1.2 says. */
 static void test_yaml_guarded(void **state)
 {
     (void)state;

@@ -442,7 +442,7 @@ static void test_yaml_form(void **state)
                    "  - a: b\n");
 }
 
-/* What this reader takes and others do not: a long key before a colon, line ends of YAML 1.1. */
+/* Our reader accepts a long key before a colon and line ends of YAML 1.1; others do not. */
 static void test_yaml_for_others(void **state)
 {
     (void)state;

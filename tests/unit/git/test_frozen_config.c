@@ -34,7 +34,7 @@ static void write_file(const char *dir, const char *name, const char *text)
     good(file_replace(path, text, strlen(text), &err));
 }
 
-/* What a git at a place sees of the repository's own settings, sorted by git as they stand. */
+/* Lists the repository's own settings as a git at this place sees them, in git's order. */
 static void list(const struct git_place *at, struct buf *out)
 {
     struct err err = {0};

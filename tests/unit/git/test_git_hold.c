@@ -93,7 +93,7 @@ static void assert_at(struct repo *r, const char *ref, const char *commit)
     assert_string_equal(now.s, commit);
 }
 
-/* Whether another git can move it, without waiting. */
+/* True if another git can move the ref at once. */
 static bool others_move(struct repo *r, const char *to)
 {
     struct git_place at = {.git_dir = r->git_dir};
@@ -158,7 +158,7 @@ static void test_lock_of_others(void **state)
     assert_true(moved);
 }
 
-/* Who holds it is killed: git sees the end of its input, and drops the lock by itself. */
+/* We kill the holder: git sees the end of its input, and drops the lock by itself. */
 static void test_killed(void **state)
 {
     struct repo *r = *state;

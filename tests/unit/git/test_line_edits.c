@@ -1,4 +1,4 @@
-/* What git prints of two trees, as edits of lines. */
+/* Reads git's diff of two trees as edits of lines. */
 #include "git/tree/line_edits.h"
 
 #include <stdio.h>

@@ -25,7 +25,7 @@ static int make_store(void **state)
     return mkdir(objects, 0700);
 }
 
-/* What git has for "hello" and a newline, in the folder that its first two digits name. */
+/* git's id of "hello" and a newline; its first two digits name the folder. */
 static const char hello[] = "ce013625030ba8dba906f756967f9e9ca394464a";
 
 static int write_hello(const char *git_dir)

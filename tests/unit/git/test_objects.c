@@ -264,7 +264,7 @@ static void remove_object(struct repo *r, const char *id)
     assert_int_equal(unlink(path), 0);
 }
 
-/* What nothing leads to yet is pruned by a `git gc --prune=now` of an agent's: git makes it again.
+/* An agent's `git gc --prune=now` removes an object that no ref reaches yet: git makes it again.
  */
 static void check_pruned(struct repo *r, const char *tree)
 {
@@ -377,7 +377,7 @@ static void test_paths(void **state)
     }
 }
 
-/* What git says of an object that was written without it. */
+/* Compares an object that we wrote ourselves with git's view of it. */
 static void test_commit(void **state)
 {
     struct repo *r = *state;

@@ -48,7 +48,7 @@ static int make_repository(void **state)
     return make_folder(state) ? -1 : fill_repository(state, "sha1");
 }
 
-/* Where the size of a folder may tell what is in it (sys/fs/dir_names.h). */
+/* On tmpfs the size of a folder tells the number of its names (sys/fs/dir_names.h). */
 static int make_memory_repository(void **state)
 {
     return make_memory_folder(state) ? -1 : fill_repository(state, "sha1");
@@ -72,7 +72,7 @@ static void write_index(void **state, const char *bytes, size_t len)
     assert_int_equal(write(fd, bytes, len), len);
 }
 
-/* What was found, with a blank behind each, "|" before what is untracked; NULL: git is to be asked.
+/* Returns the found paths, each with a blank after it, and "|" before untracked ones; NULL: ask git.
  */
 static char *scan(void **state)
 {
@@ -107,7 +107,7 @@ static void assert_left_to_git(void **state, const char *line)
     run(state, "git read-tree --empty && git reset -q --hard && git clean -q -fd && " AGE);
 }
 
-/* --- what is found ------------------------------------------------------------------------ */
+/* Found files */
 
 static void in_every_version_nothing_is_found(void **state)
 {
@@ -163,7 +163,7 @@ static void a_repository_around_tracked_files_is_found(void **state)
     assert_found(state, "| d/e/.git/ d/.git/");
 }
 
-/* --- races -------------------------------------------------------------------------------- */
+/* Races */
 
 static void put32(char *at, uint32_t value)
 {
@@ -251,7 +251,7 @@ static void what_git_knows_to_be_changed_is_found(void **state)
     assert_found(state, "a |");
 }
 
-/* --- what git is asked about -------------------------------------------------------------- */
+/* Questions for git */
 
 static void what_is_not_plain_is_left_to_git(void **state)
 {

@@ -66,7 +66,7 @@ static int tear_down(void **state)
     return rc;
 }
 
-/* What has changed, as "name:from:to" with blanks between them. */
+/* Returns the changes as "name:from:to", separated by blanks. */
 static char *look(struct fixture *f)
 {
     autobuf struct buf out = BUF_INIT;

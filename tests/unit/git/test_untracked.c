@@ -83,7 +83,7 @@ static void changes_are_found_with_what_was_there(void **state)
     run_line(*state, "printf new >b && rm d/1 && touch c && printf 1 >e && chmod 600 d/2");
     check_changes(&u, "~b:b -d/1:d/1 ~d/2:d/2 +e: ");
     check_changes(&u, "");
-    /* What git begins to track, or ceases to, is not made or deleted. */
+    /* If git starts or stops tracking a file, it is neither made nor deleted. */
     run_line(*state, "sleep 0.1; git add b c && git rm -q --cached a");
     check_changes(&u, "");
     run_line(*state, "printf more >>a && rm -r d && mkdir d && printf f >d/1");

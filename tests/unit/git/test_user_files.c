@@ -34,7 +34,7 @@ static int make_repository(void **state)
     return 0;
 }
 
-/* Whether it can be read, and the paths of what is not special in some way. */
+/* Returns true if the index can be read; appends the paths of its ordinary entries. */
 static bool read_index(const char *path, struct buf *out)
 {
     autogitindex struct git_index x;

@@ -1,4 +1,4 @@
-/* What agents used of the budgets of their tasks and of the run, and what follows from that. */
+/* The use of the budgets of tasks and of the run, and the steps that follow from it. */
 #include "plan/engine/limits/budget.h"
 
 #include "base/mem.h"

@@ -50,7 +50,7 @@ static size_t overlaps(struct fixture *f)
     return n;
 }
 
-/* Whether two tasks with these claims, which nothing orders, are told to overlap. */
+/* True if we report an overlap of two tasks with these claims and without an order. */
 static bool two_overlap(const char *a, const char *b, bool fold)
 {
     struct fixture f = {0};
@@ -150,7 +150,7 @@ static void every_unordered_pair_is_found(void **state)
     drop(&f);
 }
 
-/* --- meeting ------------------------------------------------------------------------------ */
+/* Overlaps */
 
 /* Components that fit one another in as many ways as there are. */
 static const char *const components[] = {

@@ -35,7 +35,7 @@ static void assert_cost(const struct config *c, const char *model, struct tokens
 }
 
 /* The whole name goes before a beginning, a longer one before a shorter one, and of two that are
- * alike the later file. What is cached costs as much as the rest where nothing is said. */
+ * alike the later file. Without a price of their own, cached tokens cost as much as the others. */
 static void test_prices(void **state)
 {
     struct config c = {0};

@@ -155,7 +155,7 @@ static void tasks_land_in_their_order(void **state)
     drop(&f);
 }
 
-/* What the queue must answer, by a look at all tasks. */
+/* Finds the answer of the queue by checking all tasks. */
 static bool find_next(const struct fixture *f, bool in_any_order, uint32_t *ret_task)
 {
     int64_t open = INT64_MAX;

@@ -1,4 +1,4 @@
-/* What a person's request means for a task, in each state. */
+/* The meaning of a user's request for a task, in each state. */
 #include "base/mem.h"
 #include "plan/engine/rules/request_rule.h"
 

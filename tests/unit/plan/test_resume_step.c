@@ -1,4 +1,4 @@
-/* Where a task of a run that ended or died continues. */
+/* The step at which a task of an ended or killed run continues. */
 #include "base/mem.h"
 #include "plan/engine/rules/resume_step.h"
 

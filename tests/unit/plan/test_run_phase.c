@@ -1,4 +1,4 @@
-/* What a run does next in each phase, and what a request to stop means. */
+/* The next step of a run in each phase, and the effect of a request to stop. */
 #include "base/mem.h"
 #include "plan/engine/run_phase.h"
 

@@ -209,7 +209,8 @@ static void a_full_group_holds_no_worker(void **state)
     drop(&f);
 }
 
-/* A task that may try its full group's place, and then does not start, leaves it to the next one. */
+/* A task that may try its full group's place, and then does not start, leaves it to the next one.
+ */
 static void a_place_in_a_group_is_passed_on(void **state)
 {
     (void)state;
@@ -260,7 +261,8 @@ static void a_held_task_waits(void **state)
     drop(&f);
 }
 
-/* What waits for a lane holds neither a worker nor a place in its group; one goes first. */
+/* A task that waits for a lane holds neither a worker nor a place in its group; one task tries
+ * first. */
 static void a_closed_lane_waits(void **state)
 {
     (void)state;

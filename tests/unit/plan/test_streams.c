@@ -103,7 +103,7 @@ static void assert_streams(const struct fixture *f, const char *streams)
     assert_string_equal(out.s, streams);
 }
 
-/* --- by hand ------------------------------------------------------------------------------ */
+/* Cases written by hand */
 
 static void what_depends_stays_together(void **state)
 {
@@ -222,7 +222,7 @@ static void many_streams_have_names(void **state)
     drop(&f);
 }
 
-/* --- the plan ----------------------------------------------------------------------------- */
+/* The plan */
 
 static struct node *plan_of(struct fixture *f, struct arena *a)
 {
@@ -345,7 +345,7 @@ static void secrets_are_kept(void **state)
     drop(&f);
 }
 
-/* --- random ones -------------------------------------------------------------------------- */
+/* Random cases */
 
 /* A manifest as it was written, and what follows from it by the plainest way. */
 struct model {
@@ -410,7 +410,7 @@ static bool is_parallel(const struct model *m, size_t b)
     return m->parallel[b] || m->fan_out[b];
 }
 
-/* What the header says, read once more. */
+/* Computes anew, from the header's words, which batch follows which. */
 static unsigned comes_behind(const struct model *m, size_t b)
 {
     unsigned before = m->deps[b];

@@ -1,4 +1,4 @@
-/* What the events of a task tell a resume. */
+/* The evidence that a resume takes from the events of a task. */
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "doc/doc.h"

@@ -1,4 +1,4 @@
-/* Which limit applies to a task: its own, the plan's, or the default. */
+/* The limit that applies to a task: its own, the plan's, or the default. */
 #include "plan/engine/limits/task_limits.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* What follows when an agent, a command or a git has ended. */
+/* The consequence of the end of an agent, a command or a git. */
 #include "base/mem.h"
 #include "plan/engine/attempt/verdict.h"
 

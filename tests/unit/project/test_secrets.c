@@ -148,10 +148,10 @@ static void test_tree(void **state)
     secrets_done(&s);
 }
 
-/* --- in pieces ---------------------------------------------------------------------------- */
+/* Text in pieces */
 
-/* What is to come out, found in another way: every place where a secret is, then those that overlap
- * as one. */
+/* Computes the expected text in another way: finds every place of a secret, then joins those that
+ * overlap. */
 static void mask_by_places(const struct env_var *vars, size_t n, const char *text, struct buf *out)
 {
     size_t len = strlen(text), end = 0;
@@ -219,7 +219,7 @@ static void test_pieces(void **state)
     assert_true(masks > ROUNDS / 4);
 }
 
-/* Who follows a log sees all that cannot be part of a secret at once. */
+/* A reader who follows a log sees at once all that cannot be part of a secret. */
 static void test_held_back(void **state)
 {
     struct env_var vars[] = {{.name = "A", .value = "a-very-long-secret-of-mine", .secret = true}};

@@ -156,7 +156,7 @@ static void a_store_that_was_never_made_is_told(void **state)
     assert_int_equal(err.code, ERR_INPUT);
 }
 
-/* --- groups ------------------------------------------------------------------------------- */
+/* Groups of writes */
 
 /* SQLite's own calls come here. */
 static int syncs;
@@ -234,7 +234,7 @@ static void a_group_with_a_failure_leaves_nothing(void **state)
     assert_string_equal(seen, "x-x-");
 }
 
-/* --- no room ------------------------------------------------------------------------------ */
+/* A full disk */
 
 /* The memory that it shares with its readers is a file's. There may be no room for a page of it
  * when it is written to, as on a full btrfs; to cut the file off is the same to who writes. */

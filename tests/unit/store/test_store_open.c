@@ -24,7 +24,7 @@
 
 #define RUN "20260301-120000-12ab"
 
-/* --- what the tests look at --------------------------------------------------------------- */
+/* The state that the tests check */
 
 static char *path_of(void **state, const char *name)
 {
@@ -144,7 +144,7 @@ static void assert_told(void **state)
     assert_memory_equal(before.s, after.s, before.len);
 }
 
-/* --- versions ----------------------------------------------------------------------------- */
+/* Versions */
 
 /* As the program made it that did not count versions yet. */
 static const char version_0[] =
@@ -193,7 +193,7 @@ static bool take_spending(void *ctx, const struct store_spending *s)
     return true;
 }
 
-/* What was spent before there were prices can be read, before and after they are. */
+/* Costs from a store without prices can be read, before and after we add prices. */
 static void spending_without_prices_is_read(void **state)
 {
     autostore struct store *store = NULL;
@@ -248,7 +248,7 @@ static void a_newer_store_is_never_touched(void **state)
     assert_int_equal(count_files(state, "state.db.damaged-"), 0);
 }
 
-/* --- damage ------------------------------------------------------------------------------- */
+/* Damage */
 
 static void what_is_no_database_is_set_aside(void **state)
 {
@@ -290,7 +290,7 @@ static void a_good_one_stays_after_a_crash(void **state)
     assert_int_equal(count_files(state, "state.db.damaged-"), 0);
 }
 
-/* What the log of a dead writer holds goes with the file that it belongs to, not into the new one.
+/* The log of a dead writer moves with its own database, not into the new one.
  */
 static void the_log_goes_with_its_file(void **state)
 {
@@ -335,7 +335,7 @@ static void many_may_find_the_damage_at_once(void **state)
     assert_true(count_files(state, "state.db.damaged-") <= 3); /* one, and its log and index */
 }
 
-/* --- recovery of earlier runs ------------------------------------------------------------ */
+/* Recovery of earlier runs */
 
 static void add_file(void **state, const char *name, const char *text)
 {

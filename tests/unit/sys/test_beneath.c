@@ -80,7 +80,7 @@ static void a_path_is_made_real_as_far_as_it_is_there(void **state)
     assert_string_equal(root, "/none/such");
 }
 
-/* --- removing ----------------------------------------------------------------------------- */
+/* Removal */
 
 static int remove_at(void **state, const char *name, struct err *err)
 {

@@ -170,7 +170,7 @@ static int as_nobody(const char *dir)
     return dirs_remove(two, NULL) || lstat(two, &st) == 0 ? 5 : 0;
 }
 
-/* Who may not delete one may empty it. */
+/* A user who may not delete a subvolume may empty it. */
 static void test_plain_user(void **state)
 {
     autofree char *dir = below(state, "nobody");
@@ -204,7 +204,7 @@ static void test_try(void **state)
     assert_int_equal(u.files, 1);
 }
 
-/* Where there are none that is said, and nothing is made. */
+/* On a file system without subvolumes the calls fail, and make nothing. */
 static void test_elsewhere(void **state)
 {
     struct disk *d = *state;

@@ -39,7 +39,7 @@ static void lines_and_bytes_are_told_apart(void **state)
     assert_false(coproc_running(&c));
 }
 
-/* What it had said of the last question is no answer to the next. */
+/* The rest of an answer to the last question is no answer to the next. */
 static void one_that_dies_half_way_leaves_nothing(void **state)
 {
     (void)state;

@@ -40,7 +40,7 @@ static int tear_down(void **state)
     return rc;
 }
 
-/* --- what there is ------------------------------------------------------------------------ */
+/* The state before */
 
 static int by_name(const FTSENT **a, const FTSENT **b)
 {
@@ -87,7 +87,7 @@ static void assert_alike(void **state)
     assert_string_equal(a.s, b.s);
 }
 
-/* --- what is done ------------------------------------------------------------------------- */
+/* Changes */
 
 static uint64_t seed = 1;
 
@@ -179,7 +179,7 @@ static void test_random(void **state)
     }
 }
 
-/* What agrees by its stat data is believed only where it was not changed since. */
+/* We trust equal stat data only if the file was not changed since. */
 static void test_bytes(void **state)
 {
     autofree char *ours = mem_printf("%s/from/top/file", (char *)*state);

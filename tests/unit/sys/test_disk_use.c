@@ -48,7 +48,7 @@ static void test_tree(void **state)
     assert_false(u.partial);
 }
 
-/* What a file says that its length is need not be on the disk. */
+/* A file with a hole needs less of the disk than its length. */
 static void test_hole(void **state)
 {
     autodiskuse struct disk_use u = DISK_USE_INIT;
@@ -83,7 +83,7 @@ static void test_absent(void **state)
     assert_false(u.partial);
 }
 
-/* What cannot be looked into is not passed over in silence. */
+/* We report a folder that we cannot read. */
 static void test_closed(void **state)
 {
     if (geteuid() == 0)

@@ -50,7 +50,7 @@ static pid_t start_waiter(const char *path, int held)
     return pid;
 }
 
-/* Whoever waited for a lock whose file was taken away has that of the file which is there. */
+/* If the lock's file was removed while we waited, we get the lock of the new file. */
 static void test_removed(void **state)
 {
     autofree char *path = mem_printf("%s/lock", (char *)*state);

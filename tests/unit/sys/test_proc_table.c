@@ -62,7 +62,7 @@ static int tear_down(void **state)
     return kill(there, SIGKILL) < 0 || waitpid(there, &status, 0) < 0 || rmdir(folder) < 0 ? -1 : 0;
 }
 
-/* What another process, of a name, is told, which may be in a user namespace of its own. */
+/* Asks as another process with this name, which may be in a user namespace of its own. */
 static int ask(const char *as, const char *about, const char *where, bool apart)
 {
     int status;
@@ -93,7 +93,7 @@ static void a_program_is_seen_in_its_folder(void **state)
     assert_false(proc_table_program_in(name, folder, "ANABRANCH_RUN")); /* we have started it */
 }
 
-/* What is hidden from us may be there, unless it is of another of us. */
+/* A process that we cannot see may exist, unless it belongs to another anabranch. */
 static void in_a_namespace_it_may_be_anywhere(void **state)
 {
     (void)state;

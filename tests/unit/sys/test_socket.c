@@ -68,7 +68,7 @@ static void test_talk(void **state)
     cut(&l);
 }
 
-/* Who does not read is not waited for. */
+/* We do not wait for a client that does not read. */
 static void test_full(void **state)
 {
     const char *folder = *state;
@@ -111,7 +111,7 @@ static void test_long_name(void **state)
     cut(&l);
 }
 
-/* --- on a loop ---------------------------------------------------------------------------- */
+/* Clients on a loop */
 
 struct heard {
     struct loop *loop;

@@ -31,7 +31,7 @@ static void run(struct spawn *sp, int reader, char *text, size_t size)
     assert_int_equal(status, 0);
 }
 
-/* Whatever numbers our own descriptors have, also those that are to be overwritten. */
+/* Our own descriptors may have any numbers, also the numbers that the child's get. */
 static void any_numbers_are_passed(void **state)
 {
     (void)state;

@@ -95,7 +95,7 @@ static int tear_down(void **state)
     return rc;
 }
 
-/* --- what there is to say ----------------------------------------------------------------- */
+/* Reports */
 
 /* As `git status` has it, a line for each: what is checked out, then all that is not committed. */
 static char *by_git(const struct fixture *f)
@@ -140,7 +140,7 @@ static char *by_us(struct fixture *f, char **ret_head)
     return buf_steal(&lines);
 }
 
-/* Which way it goes. */
+/* Counts the results of the scan: ask git, changes, no changes. */
 static void count(struct fixture *f, const char *tree)
 {
     autoworkscan struct work_scan scan;
@@ -162,7 +162,7 @@ static void check(struct fixture *f)
     count(f, tree);
 }
 
-/* --- edits -------------------------------------------------------------------------------- */
+/* Edits */
 
 /* Names that sort differently as files and as folders, and two that are ignored. */
 static char *some_path(const struct fixture *f)
@@ -269,7 +269,7 @@ static void edit(const char *path)
     }
 }
 
-/* Something that git does, most often to begin anew. */
+/* Lets git change something, most often to restart from a clean tree. */
 static void let_git_do(struct fixture *f)
 {
     static const char *const lines[] = {
@@ -329,7 +329,7 @@ static void it_is_what_git_says(void **state)
     assert_in_range(f->left, 1, ROUNDS / 2);
 }
 
-/* --- where git has to say it -------------------------------------------------------------- */
+/* Questions for git */
 
 static void a_branch_may_stand_for_another(void **state)
 {

@@ -162,7 +162,7 @@ static void test_what_was_switched_on_for_nobody(void **state)
     assert_says(f, "cat .git/config; ls .git/anabranch 2>/dev/null || :", f->config);
 }
 
-/* What the user has switched on himself stays. */
+/* A setting that the user switched on stays. */
 static void test_what_is_the_users_stays_on(void **state)
 {
     const struct fixture *f = *state;
@@ -204,7 +204,7 @@ static void test_others_settings_keep_it_on(void **state)
     assert_says(f, "cat .git/config", f->config);
 }
 
-/* What is the main worktree's alone does not hold for the others meanwhile. */
+/* Settings of the main worktree alone do not apply to the others meanwhile. */
 static void test_main_settings_move(void **state)
 {
     const struct fixture *f = *state;

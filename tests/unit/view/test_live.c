@@ -106,7 +106,7 @@ static void expect_paint(struct fixture *f, int64_t ms, size_t columns, size_t r
     assert_string_equal(out.s, expected);
 }
 
-/* --- the block ---------------------------------------------------------------------------- */
+/* The block */
 
 static struct node *limit_data(struct fixture *f, int64_t lane, int64_t delay)
 {
@@ -338,7 +338,7 @@ static void tasks_that_are_not_wanted_do_not_count(void **state)
     drop(&f);
 }
 
-/* --- sizes -------------------------------------------------------------------------------- */
+/* Sizes */
 
 static void what_does_not_fit_is_counted(void **state)
 {
@@ -424,7 +424,7 @@ static void text_of_agents_is_harmless(void **state)
     drop(&f);
 }
 
-/* --- painting ----------------------------------------------------------------------------- */
+/* Drawing */
 
 static void a_frame_replaces_the_last_one(void **state)
 {

@@ -33,7 +33,7 @@ static void cuts_lines_and_counts_what_has_no_row(void **state)
     assert_paint(&r, "a\nb\nc\nd\n", 40, 3, "\033[1A\r\033[Ja\n... and 3 more lines\n");
 }
 
-/* What was wide has become two rows. */
+/* A wide row has become two rows. */
 static void knows_what_a_narrower_screen_did(void **state)
 {
     autoredraw struct redraw r = REDRAW_INIT;

@@ -103,7 +103,7 @@ static void one_in_use_stays(void **state)
     assert_string_equal(newer, "./c ./d/b ./l 3\n2\n");
 }
 
-/* Whatever was done to it: what is used is as git writes it. */
+/* After any damage, the tree that we use is the one that git writes. */
 static void one_that_was_changed_is_not_used(void **state)
 {
     static const char *const damages[] = {"echo x >d/b", "rm c",    "echo new >new",

@@ -45,8 +45,8 @@ static char *made_of_first(void **state)
     return steal_ptr(own);
 }
 
-/* What git itself finds: nothing to be done, and in the index just what the commit has, with every
- * tree that it knows of folders being right. */
+/* Checks with git: the work tree is clean, the index equals the commit, and all cached trees of
+ * folders are right. */
 static void check(void **state, const char *dir)
 {
     autofree char *line = mem_printf(

@@ -127,7 +127,7 @@ static void check_after(void **state, const char *line, bool whole, const char *
     check(state, "HEAD", whole, copied);
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
+/* All together */
 
 /* git opens no file of it to tell that nothing has changed: the stat data are there, and all files
  * are older than the index. */
@@ -178,7 +178,7 @@ static void harmless_attributes_are_fine(void **state)
                 true, "16");
 }
 
-/* --- a part of it ------------------------------------------------------------------------- */
+/* A part of the tree */
 
 static void what_was_changed_is_left_to_git(void **state)
 {
@@ -244,7 +244,7 @@ static void a_sparse_tree_is_filled_by_git(void **state)
     check_after(state, "git sparse-checkout set --cone --sparse-index d/z", false, "11");
 }
 
-/* --- attributes --------------------------------------------------------------------------- */
+/* Attributes */
 
 static void what_gets_other_line_ends_is_left_to_git(void **state)
 {
@@ -296,7 +296,7 @@ static void settings_that_matter_only_on_the_way_in_are_fine(void **state)
                 true, "15");
 }
 
-/* --- nothing of it ------------------------------------------------------------------------ */
+/* Nothing of the tree */
 
 static void attributes_that_come_with_the_commit_leave_all_to_git(void **state)
 {
@@ -323,7 +323,7 @@ static void objects_that_stand_for_others_leave_all_to_git(void **state)
     check_after(state, "git replace $(git rev-parse HEAD:x) $(git rev-parse HEAD:a-x)", false, "0");
 }
 
-/* --- trouble ------------------------------------------------------------------------------ */
+/* Failures */
 
 /* Writes a file again and again, with what it has and something else, until it is killed. */
 static pid_t start_writing(void **state)
@@ -345,7 +345,7 @@ static pid_t start_writing(void **state)
     return pid;
 }
 
-/* What is copied of it is the whole, or nothing. */
+/* The copy has the whole file, or nothing. */
 static void a_file_may_be_written_meanwhile(void **state)
 {
     pid_t writer = start_writing(state);

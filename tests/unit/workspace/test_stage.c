@@ -35,7 +35,7 @@ static void run(void **state, const char *line)
     free(shell(*state, line));
 }
 
-/* --- the repository ----------------------------------------------------------------------- */
+/* The repository */
 
 #define BEGIN                                                                                      \
     "mkdir -p d/e 'x y' && echo 1 >a && echo 2 >d/b && echo 3 >d/e/c && echo 4 >'x y/z' && "       \
@@ -114,7 +114,7 @@ static char *stage_tree(const struct place *p, const struct work_scan *scan, con
     return done ? buf_steal(&tree) : NULL;
 }
 
-/* --- random changes ----------------------------------------------------------------------- */
+/* Random changes */
 
 static const char *any_name(void)
 {
@@ -202,7 +202,7 @@ static void change_all(void **state)
     run(state, line);
 }
 
-/* What an index has, and what git sees between it and the work tree. */
+/* Returns the entries of an index, and git's status between it and the work tree. */
 static char *look(void **state, const char *index)
 {
     autofree char *line = mem_printf(
@@ -223,7 +223,7 @@ static void compare_index(void **state, const struct place *p, uint64_t began)
         fail_msg("seed %llu:\n%s\nbut git:\n%s", (unsigned long long)began, ours, gits);
 }
 
-/* What the trees have, each of which must be there and as git wants it. */
+/* Compares our tree with git's, and checks that each of its objects exists and is valid. */
 static void compare_tree(void **state, const char *ours, uint64_t began)
 {
     autofree char *gits = shell(*state, "GIT_INDEX_FILE=.git/there git write-tree");
@@ -269,7 +269,7 @@ static void test_as_git_does(void **state)
     assert_true(done > ROUNDS / 2); /* or it would have been left to git all the time */
 }
 
-/* --- what is left to git ------------------------------------------------------------------ */
+/* Work left to git */
 
 static void test_left_to_git(void **state)
 {
@@ -309,7 +309,7 @@ static void test_folder_in_index(void **state)
     place_close(&p);
 }
 
-/* --- what the caller knows ---------------------------------------------------------------- */
+/* The caller's knowledge */
 
 static void test_given_scan(void **state)
 {
@@ -384,7 +384,7 @@ static void test_settings(void **state)
     place_close(&p);
 }
 
-/* --- filling ------------------------------------------------------------------------------ */
+/* Filling */
 
 static void test_mould(void **state)
 {

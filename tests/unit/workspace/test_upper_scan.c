@@ -91,8 +91,8 @@ static void add_sorted(struct buf *out, const struct strv *list)
         buf_addf(out, "%s ", list->v[i]);
 }
 
-/* What was found, with a blank behind each, "|" before what is untracked; "?": the tree is to be
- * looked at. */
+/* Returns the found paths, each with a blank after it, and "|" before untracked ones; "?": scan the
+ * tree. */
 static char *scan(const struct world *w)
 {
     autofree char *tree = run(w, "git -C repo rev-parse HEAD^{tree}");
@@ -157,7 +157,7 @@ static void each_case(void **state)
     }
 }
 
-/* What nobody put into the index may be looked for so. */
+/* The scan cannot compare with a tree that is not the index's. */
 static void another_tree(void **state)
 {
     struct world *w = *state;

@@ -36,7 +36,7 @@ static void the_folder_of_all_is_made_again_where_git_takes_it_away(void **state
     assert_int_equal(end_sweeping(sweeper), 0);
 }
 
-/* --- nothing is removed before what was saved is synced ----------------------------------- */
+/* We remove nothing before the saved work is synced */
 
 static int retire(struct workspace *ws, struct err *err)
 {

@@ -13,7 +13,7 @@ static const struct {
     [MEET_CONFLICT] = {"X", STYLE_BAD},
 };
 
-static size_t id_width(const struct screen *s)
+static size_t get_id_width(const struct screen *s)
 {
     return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8);
 }
@@ -23,7 +23,7 @@ static size_t count_rows(const struct screen *s)
     return s->board->meetings.n;
 }
 
-static size_t row_of(const struct screen *s, uint32_t task)
+static size_t get_row(const struct screen *s, uint32_t task)
 {
     const struct board_meetings *m = &s->board->meetings;
     for (size_t i = 0; i < m->n; i++) {
@@ -33,7 +33,7 @@ static size_t row_of(const struct screen *s, uint32_t task)
     return 0;
 }
 
-static uint32_t task_at(const struct screen *s, size_t row)
+static uint32_t get_task_at(const struct screen *s, size_t row)
 {
     const struct board_meetings *m = &s->board->meetings;
     return row < m->n ? m->tasks[row] : UINT32_MAX;
@@ -49,7 +49,7 @@ static void draw_head(const struct screen *s, struct canvas *c)
         return;
     }
     canvas_style(c, STYLE_DIM);
-    canvas_to(c, id_width(s) + 4);
+    canvas_to(c, get_id_width(s) + 4);
     canvas_add(c, " base");
     for (size_t i = 0; i < m->n && canvas_width(c) + 3 <= c->columns; i++)
         canvas_addf(c, "%3zu", i + 1);
@@ -62,7 +62,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
         bool here = m->tasks[i] == s->task;
         canvas_line(c);
         canvas_addf(c, "%s%2zu ", here ? ">" : " ", i + 1);
-        canvas_field(c, s->board->tasks[m->tasks[i]].id, id_width(s));
+        canvas_field(c, s->board->tasks[m->tasks[i]].id, get_id_width(s));
         canvas_add(c, "   ");
         canvas_text(c, marks[m->base[i]].style, marks[m->base[i]].mark);
         canvas_add(c, " ");
@@ -93,8 +93,8 @@ static void add_related_tasks(const struct screen *s, size_t row, enum board_mee
 /* Names the tasks, because not all columns may fit on the screen. */
 static void describe_conflicts(const struct screen *s, struct buf *out)
 {
-    size_t row = row_of(s, s->task);
-    if (task_at(s, row) != s->task)
+    size_t row = get_row(s, s->task);
+    if (get_task_at(s, row) != s->task)
         return;
     if (s->board->meetings.base[row] == MEET_CONFLICT)
         buf_addstr(out, "conflicts with what has landed");
@@ -109,7 +109,7 @@ const struct screen_ops screen_conflicts = {
     .rows = count_rows,
     .draw = draw_rows,
     .head = draw_head,
-    .row_of = row_of,
-    .task_at = task_at,
+    .row_of = get_row,
+    .task_at = get_task_at,
     .say = describe_conflicts,
 };

@@ -35,7 +35,7 @@ static size_t count_rows(const struct screen *s)
     return s->shown;
 }
 
-static size_t row_of(const struct screen *s, uint32_t task)
+static size_t get_row(const struct screen *s, uint32_t task)
 {
     autofree uint32_t *list = sort_by_cost(s);
     size_t row = 0;
@@ -44,7 +44,7 @@ static size_t row_of(const struct screen *s, uint32_t task)
     return row;
 }
 
-static uint32_t task_at(const struct screen *s, size_t row)
+static uint32_t get_task_at(const struct screen *s, size_t row)
 {
     autofree uint32_t *list = sort_by_cost(s);
     return row < s->shown ? list[row] : s->task;
@@ -133,6 +133,6 @@ const struct screen_ops screen_costs = {
     .rows = count_rows,
     .draw = draw_rows,
     .head = draw_head,
-    .row_of = row_of,
-    .task_at = task_at,
+    .row_of = get_row,
+    .task_at = get_task_at,
 };

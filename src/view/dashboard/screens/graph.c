@@ -39,7 +39,7 @@ static size_t count_rows(const struct screen *s)
     return n;
 }
 
-static size_t row_of(const struct screen *s, uint32_t task)
+static size_t get_row(const struct screen *s, uint32_t task)
 {
     size_t n, row = 0;
     autofree uint32_t *list = list_rows(s, &n);
@@ -48,7 +48,7 @@ static size_t row_of(const struct screen *s, uint32_t task)
     return row;
 }
 
-static uint32_t task_at(const struct screen *s, size_t row)
+static uint32_t get_task_at(const struct screen *s, size_t row)
 {
     size_t n;
     autofree uint32_t *list = list_rows(s, &n);
@@ -107,6 +107,6 @@ const struct screen_ops screen_graph = {
     .keys = "enter open",
     .rows = count_rows,
     .draw = draw_rows,
-    .row_of = row_of,
-    .task_at = task_at,
+    .row_of = get_row,
+    .task_at = get_task_at,
 };

@@ -156,7 +156,7 @@ static void draw_question(const struct screen *s, struct canvas *c)
     }
 }
 
-static const struct screen_ops *current_view(const struct screen *s)
+static const struct screen_ops *get_current_view(const struct screen *s)
 {
     return views[s->kind];
 }
@@ -182,8 +182,8 @@ static void draw_status(const struct screen *s, struct canvas *c)
     }
     if (!s->shown)
         return;
-    if (current_view(s)->say)
-        current_view(s)->say(s, &text);
+    if (get_current_view(s)->say)
+        get_current_view(s)->say(s, &text);
     else
         board_why(b, s->task, s->now, &text);
     if (text.len)
@@ -202,7 +202,7 @@ static void draw_message(const struct screen *s, struct canvas *c)
 }
 
 /* The keys that work on the task at the cursor. */
-static const char *task_keys(const struct screen *s)
+static const char *get_task_keys(const struct screen *s)
 {
     const struct board_task *t = s->shown ? &s->board->tasks[s->task] : NULL;
     if (!t || t->state == TASK_LANDED || t->state == TASK_DONE)
@@ -222,7 +222,7 @@ static void draw_keys(const struct screen *s, struct canvas *c)
     }
     canvas_addf(c, "? help  q quit  %s", views[s->kind]->keys);
     if (s->board->live)
-        canvas_addf(c, "%s  p %s  +/- workers  b budget", task_keys(s),
+        canvas_addf(c, "%s  p %s  +/- workers  b budget", get_task_keys(s),
                     s->board->paused ? "continue" : "pause");
 }
 
@@ -257,21 +257,21 @@ static void draw_help(const struct screen *s, size_t rows, struct canvas *c)
 }
 
 /* The rows left for the part that scrolls. */
-static size_t body_rows(const struct screen *s)
+static size_t get_body_rows(const struct screen *s)
 {
     autocanvas struct canvas head;
     canvas_init(&head, s->columns);
-    if (current_view(s)->head)
-        current_view(s)->head(s, &head);
+    if (get_current_view(s)->head)
+        get_current_view(s)->head(s, &head);
     size_t taken = FRAME_ROWS + head.lines.n;
     return s->rows > taken ? s->rows - taken : 1;
 }
 
 static void keep_in_view(struct screen *s, size_t n)
 {
-    size_t rows = current_view(s)->rows(s), most = rows > n ? rows - n : 0;
-    if (current_view(s)->row_of && s->shown) {
-        size_t row = current_view(s)->row_of(s, s->task);
+    size_t rows = get_current_view(s)->rows(s), most = rows > n ? rows - n : 0;
+    if (get_current_view(s)->row_of && s->shown) {
+        size_t row = get_current_view(s)->row_of(s, s->task);
         if (row < s->top)
             s->top = row;
         if (row >= s->top + n)
@@ -284,11 +284,11 @@ static void keep_in_view(struct screen *s, size_t n)
 
 static void draw_body(struct screen *s, struct canvas *c)
 {
-    if (current_view(s)->head)
-        current_view(s)->head(s, c);
-    size_t n = body_rows(s);
+    if (get_current_view(s)->head)
+        get_current_view(s)->head(s, c);
+    size_t n = get_body_rows(s);
     keep_in_view(s, n);
-    current_view(s)->draw(s, s->top, n, c);
+    get_current_view(s)->draw(s, s->top, n, c);
 }
 
 void screen_draw(struct screen *s, struct canvas *c)
@@ -352,7 +352,8 @@ static void next_view(struct screen *s)
 /* Scrolls a text; at its end we follow it again. */
 static void scroll_rows(struct screen *s, int64_t by)
 {
-    size_t n = body_rows(s), rows = current_view(s)->rows(s), most = rows > n ? rows - n : 0;
+    size_t n = get_body_rows(s), rows = get_current_view(s)->rows(s),
+           most = rows > n ? rows - n : 0;
     int64_t to = (int64_t)s->top + by;
     s->top = to < 0 ? 0 : (size_t)to < most ? (size_t)to : most;
     s->follows = s->top == most;
@@ -361,7 +362,7 @@ static void scroll_rows(struct screen *s, int64_t by)
 /* Moves the cursor to the next row that is a task. */
 static void move_cursor(struct screen *s, int64_t by)
 {
-    const struct screen_ops *v = current_view(s);
+    const struct screen_ops *v = get_current_view(s);
     if (!v->row_of) {
         scroll_rows(s, by);
         return;
@@ -469,7 +470,7 @@ static struct screen_wish handle_steering_key(struct screen *s, int key)
 
 static void handle_navigation_key(struct screen *s, int key)
 {
-    int64_t page = (int64_t)body_rows(s), all = (int64_t)current_view(s)->rows(s) + 1;
+    int64_t page = (int64_t)get_body_rows(s), all = (int64_t)get_current_view(s)->rows(s) + 1;
     if (key == KEY_UP_ || key == 'k')
         move_cursor(s, -1);
     else if (key == KEY_DOWN_ || key == 'j')

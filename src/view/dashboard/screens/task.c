@@ -76,7 +76,7 @@ static size_t count_rows(const struct screen *s)
     return s->part == PART_EVENTS ? find_note(s, 0, NULL) : s->text.lines.n;
 }
 
-static enum style line_style(enum screen_part part, const char *line)
+static enum style get_line_style(enum screen_part part, const char *line)
 {
     if (part == PART_LOG)
         return strncmp(line, "> ", 2) == 0   ? STYLE_BUSY
@@ -114,7 +114,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
     }
     for (size_t i = from; i < from + n && i < s->text.lines.n; i++) {
         canvas_line(c);
-        canvas_text(c, line_style(s->part, s->text.lines.v[i]), s->text.lines.v[i]);
+        canvas_text(c, get_line_style(s->part, s->text.lines.v[i]), s->text.lines.v[i]);
     }
 }
 

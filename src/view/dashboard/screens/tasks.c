@@ -29,7 +29,7 @@ static const struct {
 
 enum { STATE_WIDTH = 10 };
 
-static size_t id_width(const struct screen *s)
+static size_t get_id_width(const struct screen *s)
 {
     return screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8);
 }
@@ -43,7 +43,7 @@ static void draw_head(const struct screen *s, struct canvas *c)
 {
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
-    canvas_field(c, "TASK", id_width(s) + 1);
+    canvas_field(c, "TASK", get_id_width(s) + 1);
     canvas_field(c, "STATE", STATE_WIDTH);
     for (size_t i = 0; i < COLUMN_COUNT_; i++) {
         if (s->columns >= columns[i].from)
@@ -96,7 +96,7 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
     bool here = task == s->task;
     canvas_line(c);
     canvas_add(c, here ? ">" : " ");
-    canvas_field(c, t->id, id_width(s));
+    canvas_field(c, t->id, get_id_width(s));
     canvas_style(c, screen_style(t));
     canvas_field(c, screen_state(t), STATE_WIDTH);
     canvas_style(c, STYLE_PLAIN);

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-static size_t label_width(const struct screen *s)
+static size_t get_label_width(const struct screen *s)
 {
     return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8) + 2;
 }
 
-static size_t bar_width(const struct screen *s)
+static size_t get_bar_width(const struct screen *s)
 {
-    size_t label = label_width(s);
+    size_t label = get_label_width(s);
     return s->columns > label + 4 ? s->columns - label : 4;
 }
 
@@ -31,7 +31,7 @@ static size_t count_rows(const struct screen *s)
 static void draw_head(const struct screen *s, struct canvas *c)
 {
     int64_t all = end_of_scale(s) - s->board->started;
-    size_t label = label_width(s), width = bar_width(s);
+    size_t label = get_label_width(s), width = get_bar_width(s);
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
     for (int i = 0; i < 4; i++) {
@@ -55,7 +55,7 @@ static const struct {
 };
 
 /* The cell of a point in time. */
-static size_t cell_of_time(const struct screen *s, int64_t time, size_t width)
+static size_t get_cell(const struct screen *s, int64_t time, size_t width)
 {
     int64_t start = s->board->started, all = end_of_scale(s) - start;
     int64_t at = (time - start) * (int64_t)width / all;
@@ -64,12 +64,12 @@ static size_t cell_of_time(const struct screen *s, int64_t time, size_t width)
 
 static void draw_bar(const struct screen *s, const struct board_task *t, struct canvas *c)
 {
-    size_t width = bar_width(s), from = label_width(s);
+    size_t width = get_bar_width(s), from = get_label_width(s);
     for (size_t i = 0; i < t->spans.n; i++) {
         const struct board_span *span = &t->spans.v[i];
         int64_t open = s->board->finished ? s->board->finished : s->now;
-        size_t a = cell_of_time(s, span->from, width),
-               z = cell_of_time(s, span->to ? span->to : open, width);
+        size_t a = get_cell(s, span->from, width),
+               z = get_cell(s, span->to ? span->to : open, width);
         char mark[2] = {marks[span->state].mark ? marks[span->state].mark : '#', '\0'};
         bool last = i + 1 == t->spans.n;
         canvas_to(c, from + a);
@@ -90,7 +90,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
         const struct board_task *t = &s->board->tasks[s->order[i]];
         canvas_line(c);
         canvas_add(c, s->order[i] == s->task ? ">" : " ");
-        canvas_field(c, t->id, label_width(s) - 2);
+        canvas_field(c, t->id, get_label_width(s) - 2);
         draw_bar(s, t, c);
         if (s->order[i] == s->task)
             canvas_mark(c);

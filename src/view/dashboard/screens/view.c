@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* The order of importance for the user. */
-static int importance(const struct board_task *t)
+static int rank_task(const struct board_task *t)
 {
     if (board_is_busy(t->state))
         return 0;
@@ -25,7 +25,7 @@ void screen_arrange(struct screen *s)
     s->shown = 0;
     for (int r = 0; r < (s->sorted ? 5 : 1); r++) {
         for (uint32_t t = 0; t < b->n; t++) {
-            if (b->tasks[t].wanted && (!s->sorted || importance(&b->tasks[t]) == r))
+            if (b->tasks[t].wanted && (!s->sorted || rank_task(&b->tasks[t]) == r))
                 s->order[s->shown++] = t;
         }
     }
