@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_MIN = 4096, CHUNK_MAX = 1 << 20 };
+enum { CHUNK_MIN = 512, CHUNK_MAX = 1 << 20 };
 
 struct arena_chunk {
     struct arena_chunk *next;
