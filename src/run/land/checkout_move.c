@@ -5,7 +5,7 @@
 #include "git/config/frozen_config.h"
 #include "run/land/base_lock.h"
 #include "run/land/checkout_note.h"
-#include "run/land/checkout_repair.h"
+#include "run/land/repair/checkout_repair.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"

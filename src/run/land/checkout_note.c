@@ -6,7 +6,7 @@
 #include "git/state_paths.h"
 #include "run/land/checkout_move.h"
 #include "run/land/checkout_move_now.h"
-#include "run/land/checkout_repair.h"
+#include "run/land/repair/checkout_repair.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
 #include "workspace/commit/commit.h"

@@ -3,8 +3,8 @@
  * the index, then the branch; if git is killed or the disk is full, its partial work stays. The
  * next git takes this work for changes of the user and refuses to continue.
  */
-#ifndef RUN_LAND_CHECKOUT_REPAIR_H
-#define RUN_LAND_CHECKOUT_REPAIR_H
+#ifndef RUN_LAND_REPAIR_CHECKOUT_REPAIR_H
+#define RUN_LAND_REPAIR_CHECKOUT_REPAIR_H
 
 #include "git/git.h"
 
