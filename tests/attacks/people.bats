@@ -379,3 +379,170 @@ assert_could_not_leave() {
     assert_unchanged_checkout
     assert_clean
 }
+
+# The lines of shell by which the person makes a branch in their checkout and works on there: `git switch -c` needs
+# no lock.
+leaving() {
+    # shellcheck disable=SC2016 # the wrapper expands it
+    printf '(cd %q && unset GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE && "$git" switch -q -c own && touch "$dir/left")\n' "$PWD"
+}
+
+# A plan that changes, makes and removes files.
+plan_of_many_changes() {
+    printf '%s\n' 1 2 >grown
+    for name in cut gone mine; do echo "$name" >"$name"; done
+    git add .
+    git commit -q -m more
+    begin_plan 'base: main'
+    add_task a -- 'write new/a work' 'write new/b work' 'write taken work' 'append file more' 'append mine more' \
+        'append dir/inner more' 'append grown 3' 'write cut longer' 'delete gone'
+}
+
+# Our git is killed with the engine after it has written some files.
+kill_in_the_middle() {
+    # shellcheck disable=SC2016 # the wrapper expands it
+    wrap_git 'if [[ $sub == merge ]]; then' '    cd "$GIT_WORK_TREE"' '    mkdir new' '    echo work >new/a' '    printf wo >new/b' \
+        '    echo work >taken' '    echo more >>file' '    echo more >>mine' '    rm dir/inner gone' '    printf lon >cut' \
+        '    kill -KILL $PPID $$' 'fi'
+    run_plan
+    real_git
+    assert_status 137
+    [[ -e .git/index.lock ]] || fail 'the checkout is not locked'
+}
+
+# HEAD, index and files are those of the branch that the person made at the commit from which main moved.
+assert_on_own() { # COMMIT
+    [[ $(git symbolic-ref HEAD) == refs/heads/own ]] || fail "HEAD is $(<.git/HEAD)"
+    [[ $(git rev-parse own) == "$1" ]] || fail 'the branch of the user has moved'
+    assert_unchanged_checkout
+    git diff-files --quiet || fail 'the index has old times'
+    [[ ! -e .git/index.lock && ! -e .git/anabranch/forwarding ]] || fail 'a lock or a note is left'
+}
+
+@test "people: a checkout that was half moved when all was killed is taken back if its user has made a branch there" {
+    local command before
+    for command in resume 'run plan.yaml --engine sim' clean; do
+        rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own"
+        make_repo
+        plan_of_many_changes
+        before=$(git rev-parse HEAD)
+        kill_in_the_middle
+        git switch -q -c own
+        # shellcheck disable=SC2086
+        run_apart anabranch $command 3>&-
+        assert_status 0
+        assert_on_own "$before"
+        [[ $command == clean ]] || assert_in main new/a work
+        git switch -q main
+        assert_unchanged_checkout
+    done
+}
+
+@test "people: a half move that is taken back leaves files that the user has changed since" {
+    make_repo
+    plan_of_many_changes
+    kill_in_the_middle
+    git switch -q -c own
+    echo mine >taken
+    echo own >>mine
+    echo other >untracked
+    rm .git/index.lock
+    echo staged >file
+    git add file
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ $(git status --porcelain) == $'M  file\n M mine\n?? taken\n?? untracked' ]] || fail "$(git status --porcelain)"
+    [[ $(<taken) == mine && $(<mine) == $'mine\nmore\nown' && $(<untracked) == other ]] || fail 'a file of the user is lost'
+    assert_in main taken work
+}
+
+@test "people: a half move is taken back from a checkout that is at another commit" {
+    make_repo
+    plan_of_many_changes
+    kill_in_the_middle
+    rm .git/index.lock
+    git switch -q --detach
+    git add file taken
+    git commit -q -m 'with a part of the move'
+    git rm -q --cached mine
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ $(git status --porcelain) == $'D  mine\n?? mine' ]] || fail "$(git status --porcelain)"
+    [[ $(<taken) == work && $(<mine) == $'mine\nmore' && $(tail -n 1 file) == more ]] || fail 'a file of the user is lost'
+    assert_in main mine $'mine\nmore'
+}
+
+@test "people: a half move that is taken back writes no file outside of a sparse checkout, and other files despite an obstacle" {
+    make_repo
+    plan_of_many_changes
+    git sparse-checkout set --no-cone '/*' '!/dir/' 2>/dev/null
+    mkdir dir
+    kill_in_the_middle
+    git switch -q -c own
+    rmdir dir
+    mkdir gone
+    echo own >gone/own
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ $(git status --porcelain) == ' D gone' && -e gone/own && ! -e dir ]] || fail "$(git status --porcelain)" "$(ls dir)"
+    assert_in main taken work
+}
+
+@test "people: a half move that is taken back follows no symlink" {
+    make_repo
+    plan_of_many_changes
+    kill_in_the_middle
+    git switch -q -c own
+    mv new "$BATS_TEST_TMPDIR/outside"
+    ln -s "$BATS_TEST_TMPDIR/outside" new
+    rmdir dir
+    mkdir "$BATS_TEST_TMPDIR/empty"
+    ln -s "$BATS_TEST_TMPDIR/empty" dir
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ $(<"$BATS_TEST_TMPDIR/outside/a") == work && -e $BATS_TEST_TMPDIR/outside/b ]] || fail 'a file outside has changed'
+    [[ -z $(ls "$BATS_TEST_TMPDIR/empty") && -L dir && -L new ]] || fail 'a file was written outside'
+    [[ $(git status --porcelain) == $' D dir/inner\n?? dir\n?? new' ]] || fail "$(git status --porcelain)"
+}
+
+@test "people: a move whose index was installed when all was killed is taken back if its user has made a branch there" {
+    local before when
+    for when in before after; do
+        rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own"
+        make_repo
+        plan_of_many_changes
+        before=$(git rev-parse HEAD)
+        # shellcheck disable=SC2016 # the wrapper expands it
+        wrap_git 'if [[ $sub == update-ref && $* == *refs/heads/main* ]]; then' "    $(leaving)" \
+            "    [[ $when == before ]] || \"\$git\" \"\$@\"" '    kill -KILL $PPID $$' 'fi'
+        run_plan
+        real_git
+        assert_status 137
+        [[ -e $BATS_TEST_TMPDIR/left ]] || fail 'the user made no branch'
+        run_apart anabranch resume 3>&-
+        assert_status 0
+        assert_on_own "$before"
+        assert_in main new/a work
+        rm "$BATS_TEST_TMPDIR/left"
+    done
+}
+
+@test "people: a move during which the user makes a branch in the checkout lands, and the checkout stays" {
+    local before when
+    # shellcheck disable=SC2016 # the wrapper expands it
+    for when in '$sub == merge' '$sub == update-ref && $* == *refs/heads/main*'; do
+        rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own"
+        make_repo
+        plan_of_many_changes
+        before=$(git rev-parse HEAD)
+        wrap_git "if [[ $when && ! -e \$dir/left ]]; then" "    $(leaving)" 'fi'
+        run_plan
+        real_git
+        assert_status 0
+        [[ -e $BATS_TEST_TMPDIR/left ]] || fail 'the user made no branch'
+        assert_on_own "$before"
+        assert_in main new/a work
+        assert_clean refs/heads/own
+        rm "$BATS_TEST_TMPDIR/left"
+    done
+}

@@ -28,7 +28,8 @@ struct publication {
     int64_t git_wait_until; /* end of the wait for gits of others in the checkout ... */
     bool git_outlasted;     /* ... an earlier one was in vain */
     int64_t follow_ms;      /* time that merging the base into the tip took last */
-    bool git_killed;        /* our last git was killed before it moved the base or refused to */
+    bool git_killed;        /* our last git was killed before it moved the base or refused to, or
+                             * the user has left the base meanwhile */
     bool repaired;          /* we repaired a half-moved checkout, or found none */
     bool wait_reported;
     bool base_moved; /* the base has everything that we wanted to publish */

@@ -6,6 +6,7 @@
 #include "run/land/base_lock.h"
 #include "run/land/checkout_note.h"
 #include "run/land/repair/checkout_repair.h"
+#include "run/land/repair/checkout_take_back.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -195,26 +196,52 @@ void checkout_move_forget(struct publisher *p)
     p->stuck = NULL;
 }
 
+static bool has_left_base(const struct run *run)
+{
+    return !branch_is_checked_out(run->publisher.checkout.git_dir, run->base_ref);
+}
+
+/* The user may have left the base while git moved the checkout: `git switch -c` needs no lock.
+ * Returns true if we have taken the move back. */
+static bool take_back_if_left(struct run *run)
+{
+    struct publisher *p = &run->publisher;
+    struct err err = {0};
+    if (!has_left_base(run) || !checkout_move_may_have_begun(run))
+        return false;
+    int rc =
+        checkout_take_back(&p->checkout, run->pf->repo.common, p->base_seen.s, p->target, &err);
+    if (rc)
+        record_error(run, -1, &err);
+    return rc == 0;
+}
+
+static void read_refusal(struct run *run, int status)
+{
+    autofree char *path = log_path(run);
+    autobuf struct buf output = BUF_INIT;
+    free(run->refusal);
+    run->refusal = NULL;
+    if (status != 0 && file_read(path, LOG_MAX, &output, NULL) == 0 && output.len)
+        run->refusal = buf_steal(&output);
+}
+
 static void finish_move(struct run *run, int status)
 {
     struct publisher *p = &run->publisher;
     bool killed = WIFSIGNALED(status),
          given_up = publication_is_given_up(&run->publisher.publication);
-    autofree char *path = log_path(run);
-    autobuf struct buf output = BUF_INIT;
-    publication_git_ended(&run->publisher.publication, killed);
+    read_refusal(run, status);
+    bool taken_back = (!killed || given_up) && take_back_if_left(run);
+    publication_git_ended(&run->publisher.publication, killed || (status != 0 && taken_back));
     if (killed && !given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
-    free(run->refusal);
-    run->refusal = NULL;
-    if (status != 0 && file_read(path, LOG_MAX, &output, NULL) == 0 && output.len)
-        run->refusal = buf_steal(&output);
     if (killed)
         base_lock_clear(&p->lock, &run->pf->repo, run->base_ref);
     else
         base_lock_unmark(&p->lock, status == 0);
-    remove_mark(run, status == 0);
+    remove_mark(run, status == 0 || taken_back);
     if (status != 0 && given_up) {
         free(run->refusal);
         run->refusal = describe_give_up(run);
@@ -275,8 +302,8 @@ static void on_git_exit(void *ctx, int status)
     struct publisher *p = &run->publisher;
     struct err err = {0};
     bool moved;
-    if (status != 0) {
-        finish_move(run, status);
+    if (status != 0 || has_left_base(run)) {
+        finish_move(run, status ? status : EXIT_FAILED);
         return;
     }
     watch_free(p->child);

@@ -50,7 +50,8 @@ void checkout_move_tidy(struct run *run);
 void checkout_move_await_quiet(struct run *run);
 
 /* Starts git, which moves the work tree at `path` to publisher.target, and calls `forwarded`
- * when git has ended. If the checkout did not move, run->refusal has the output of git, if any. */
+ * when git has ended. If the checkout did not move, run->refusal has the output of git, if any. If
+ * the user has left the base meanwhile, we take the files back (checkout_take_back.h). */
 int checkout_move_start(struct run *run, const char *path,
                         void (*forwarded)(struct run *, bool moved), struct err *err);
 

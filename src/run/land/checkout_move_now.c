@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "git/checkout/branch_use.h"
 #include "run/land/checkout_move.h"
+#include "run/land/repair/checkout_take_back.h"
 #include "sys/clock.h"
 #include "sys/interrupt.h"
 #include "sys/proc/capture.h"
@@ -46,27 +47,39 @@ int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo,
     return 0;
 }
 
+/* Installs the index that git wrote, and moves the branch. */
+static int install_move(const struct checkout_lock *l, const struct git_place *at,
+                        const struct forward_move *move, bool *ret_moved, struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    if (git_resolve(at, move->ref, &now, err))
+        return -1;
+    if (strcmp(now.s, move->from) !=
+        0) /* the user may have committed, and their index may have that */
+        return 0;
+    if (checkout_lock_install(l, err) ||
+        git_move_ref(at, move->ref, move->from, move->to, move->why, ret_moved, err))
+        return -1;
+    (void)checkout_lock_await_quiet(l);
+    return 0;
+}
+
 int checkout_move_now(const struct checkout_lock *l, const struct git_place *at,
                       const struct forward_move *move, const struct strv *env, struct buf *words,
                       int *ret_status, bool *ret_moved, struct err *err)
 {
     struct git_place place = {.batch = at->batch, .git_dir = l->git_dir, .common = at->common};
     autostrv struct strv argv = {0};
-    autobuf struct buf now = BUF_INIT;
     *ret_moved = false;
     checkout_move_command(l->root, l->git_dir, move->to, &argv);
     if (proc_capture(argv.v, env->v, OUTPUT_MAX, NULL, words, ret_status, err))
         return -1;
     if (*ret_status)
         return 0;
-    if (git_resolve(&place, move->ref, &now, err))
+    if (branch_is_checked_out(l->git_dir, move->ref) &&
+        install_move(l, &place, move, ret_moved, err))
         return -1;
-    if (strcmp(now.s, move->from) !=
-        0) /* the user may have committed, and their index may have that */
-        return 0;
-    if (checkout_lock_install(l, err) ||
-        git_move_ref(&place, move->ref, move->from, move->to, move->why, ret_moved, err))
-        return -1;
-    (void)checkout_lock_await_quiet(l);
-    return 0;
+    return branch_is_checked_out(l->git_dir, move->ref)
+               ? 0
+               : checkout_take_back(l, at->common, move->from, move->to, err);
 }

@@ -21,7 +21,8 @@ int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo,
                            const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
                            struct err *err);
 
-/* Moves files, index and branch of a locked checkout, with the `env` of checkout_lock_prepare().
+/* Moves files, index and branch of a locked checkout, with the `env` of checkout_lock_prepare(). If
+ * the user has left the branch meanwhile, takes back files and index (checkout_take_back.h).
  * *ret_status is the exit status of git, whose output is added to `words` (or NULL). */
 int checkout_move_now(const struct checkout_lock *l, const struct git_place *at,
                       const struct forward_move *move, const struct strv *env, struct buf *words,

@@ -7,6 +7,7 @@
 #include "run/land/checkout_move.h"
 #include "run/land/checkout_move_now.h"
 #include "run/land/repair/checkout_repair.h"
+#include "run/land/repair/checkout_take_back.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
 #include "workspace/commit/commit.h"
@@ -174,7 +175,7 @@ static int finish_move_in(const struct base_lock *turn, const struct git_repo *t
     autofree char *aside = checkout_move_aside(there);
     autolock struct checkout_lock lock = {0};
     bool taken;
-    if (!there->root || !checkout_move_is_here(there, note->ref))
+    if (!there->root)
         return 0;
     base_lock_clear(turn, there, note->ref);
     *ret = NOT_NOW; /* the git of the dead engine may still be writing */
@@ -188,7 +189,9 @@ static int finish_move_in(const struct base_lock *turn, const struct git_repo *t
         return 0;
     }
     *ret = NOTHING_TO_DO;
-    return finish_locked_move(&lock, there, note, now, ret, err);
+    return checkout_move_is_here(there, note->ref)
+               ? finish_locked_move(&lock, there, note, now, ret, err)
+               : checkout_take_back(&lock, there->common, note->from, note->to, err);
 }
 
 int checkout_note_mend(const struct base_lock *turn, const struct git_repo *repo,

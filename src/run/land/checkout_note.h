@@ -19,7 +19,8 @@ void checkout_note_forget(const struct git_repo *repo);
  * Removes other locks, updates the index for files that git has written (checkout_repair.h), and
  * moves branch and checkout to the target. If others have put commits on the branch meanwhile,
  * the target is a merge of the two. Does nothing if the two do not merge, or if the checkout
- * shows nothing of the move: the user has discarded it. *ret_from is the commit from which the
+ * shows nothing of the move: the user has discarded it. If the user has left the branch, takes back
+ * the files of the move instead (checkout_take_back.h). *ret_from is the commit from which the
  * branch moved; empty if it did not move. Does nothing without the base lock. */
 int checkout_note_mend(const struct base_lock *turn, const struct git_repo *repo,
                        struct buf *ret_from, struct err *err);

@@ -151,14 +151,16 @@ static bool was_refused(const struct branch_landing *l)
 }
 
 /* If git has refused the move, it changed nothing. If it was killed, it may have written half of
- * it: then the lock stays for checkout_note_mend(). */
+ * it: then the lock stays for checkout_note_mend(). If the user has left the branch meanwhile, we
+ * move it without a checkout. */
 static void finish_move(struct branch_landing *l, struct checkout_lock *lock, bool noted,
                         int status, bool moved)
 {
-    l->retry = status > SIGNAL_STATUS;
+    bool killed = status > SIGNAL_STATUS;
+    l->retry = killed || (status == 0 && !moved);
     if (moved || (noted && was_refused(l)))
         checkout_note_forget(l->c->repo);
-    if (l->retry)
+    if (killed)
         checkout_lock_leave(lock);
     else
         base_lock_unmark(l->base_lock, moved);

@@ -734,6 +734,29 @@ waits_for_lock() {
     assert_unchanged_checkout
 }
 
+@test "--into-base: a checkout whose user makes a branch there while it moves stays as it was" {
+    local before when
+    # shellcheck disable=SC2016 # the wrapper expands it
+    for when in '$sub == merge' '$sub == update-ref && $* == *refs/heads/main*'; do
+        rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own"
+        make_threads 1
+        work 1 d1/file text
+        before=$(git rev-parse main)
+        wrap_git "if [[ $when && ! -e \$dir/left ]]; then" "    (cd '$PWD'" \
+            '    unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE' \
+            '    "$git" switch -q -c own && touch "$dir/left")' 'fi'
+        converge --into-base
+        real_git
+        assert_status 0
+        [[ -e $BATS_TEST_TMPDIR/left ]] || fail 'the user made no branch'
+        assert_in main d1/file text
+        [[ $(git rev-parse own) == "$before" && $(<.git/HEAD) == 'ref: refs/heads/own' ]] || fail 'the branch of the user has moved'
+        assert_unchanged_checkout
+        [[ ! -e .git/index.lock && ! -e .git/anabranch/forwarding ]] || fail 'a lock or a note is left'
+        rm "$BATS_TEST_TMPDIR/left"
+    done
+}
+
 @test "--into-base: the lock that its git left when it was killed goes, also when both were" {
     make_threads 1 2
     work 1 d1/file text
