@@ -338,7 +338,12 @@ static void start_agent(struct world *w, uint32_t task)
 
 static void resume_session(struct world *w, uint32_t task)
 {
+    bool conflict = w->engine->tasks[task].repair == REPAIR_CONFLICT;
     tell_task(w, task, ENGINE_REPAIR_BEGAN);
+    if (conflict)
+        tell_task(w, task, ENGINE_MESSAGE_TOLD);
+    if (w->engine->tasks[task].has_message)
+        broken(w, "the agent of t%u resumes without its message", (unsigned)task);
     w->jobs[task].workspace = w->jobs[task].prepared = true;
     start_agent(w, task);
 }
@@ -652,7 +657,19 @@ static void skip_task(struct world *w, uint32_t task)
     if (!waits || task_has_ended(w->engine->tasks[task].state) || j->workspace)
         return;
     tell_task(w, task, ENGINE_SKIPPED);
+    if (w->engine->tasks[task].follows_landing) {
+        tell_task(w, task, ENGINE_LANDING_STANDS);
+        j->landings = 1;
+    }
     end_task(w, task);
+}
+
+/* The next attempt of a task that waits gets the message. */
+static void send_message(struct world *w, uint32_t task)
+{
+    const struct job *j = &w->jobs[task];
+    if (j->stage == STAGE_TIMER || (j->stage == STAGE_IDLE && w->engine->tasks[task].parked))
+        tell_task(w, task, ENGINE_MESSAGE_WAITS);
 }
 
 static bool lacks_need(const struct world *w, uint32_t task)
@@ -736,6 +753,10 @@ static void act_as_person(struct world *w)
     case 11:
     case 12:
         retry_task(w, task);
+        break;
+    case 13:
+    case 14:
+        send_message(w, task);
         break;
     default:
         break;
@@ -1078,21 +1099,87 @@ static void crash_now_and_then(struct world *w)
         die_and_resume(w);
 }
 
-void shell_live(struct world *w, size_t most)
+/* The result is recorded; observers may still have open work, until a person gives them up. */
+static void close_run(struct world *w)
 {
-    uint64_t begin = w->events;
-    w->wakes = true;
-    w->pool = chance(w, 20);
-    while (!w->over && w->events - begin < most) {
+    struct engine_event ev = {.kind = ENGINE_TURN_ENDED, .task = -1};
+    tell_kind(w, ENGINE_RECORDED);
+    ev.facts.observers_busy = chance(w, 50);
+    tell(w, &ev);
+    if (ev.facts.observers_busy) {
+        if (w->actions.list.n)
+            broken(w, "the run closes while observers have open work");
+        tell_kind(w, ENGINE_INTERRUPTED);
+        (void)take_answer(w, DO_GIVE_UP);
+        ev.facts.observers_busy = false;
+        tell(w, &ev);
+    }
+    (void)take_answer(w, DO_CLOSE);
+    tell_kind(w, ENGINE_CLOSED);
+}
+
+static bool find_landed(struct world *w, uint32_t *ret_task)
+{
+    uint32_t n = (uint32_t)w->plan.task_count, first = pick(w, n);
+    for (uint32_t i = 0; i < n; i++) {
+        *ret_task = (first + i) % n;
+        if (w->engine->tasks[*ret_task].state == TASK_LANDED)
+            return true;
+    }
+    return false;
+}
+
+/* After the run a person sends the agent of a landed task a message: a run of this task alone.
+ * Whatever becomes of that, the task stays landed. */
+static bool begin_follow_up(struct world *w)
+{
+    struct engine_event found = {.kind = ENGINE_FOUND}, ev = {.kind = ENGINE_SESSION_RESUMED};
+    uint32_t task;
+    if (!find_landed(w, &task))
+        return false;
+    found.task = ev.task = task;
+    found.found = find_record(w, task);
+    ev.next = (struct engine_session){.repair = REPAIR_OWN, .remade = true, .has_message = true};
+    memset(w->wanted, 0, sizeof(w->wanted));
+    w->wanted[task] = w->only_some = true;
+    forget_process(w);
+    w->over = false;
+    tell(w, &found);
+    tell_task(w, task, ENGINE_STARTS_AT_TIP);
+    report_kind(w, ENGINE_USAGE_RECALLED);
+    tell_if(w, task, ENGINE_FOLLOW_UP_BEGAN, true);
+    tell(w, &ev);
+    w->jobs[task].stage = STAGE_IDLE;
+    w->jobs[task].landings = 0;
+    w->jobs[task].landed_before = true;
+    return true;
+}
+
+static void live_until_over(struct world *w, uint64_t end, uint64_t calm)
+{
+    while (!w->over && w->events < end) {
         if (!step(w))
             broken(w, "nothing is under way, and the run does not end");
-        if (w->events - begin < most / 4) /* then the run must come to its end */
+        if (w->events < calm) /* then the run must come to its end */
             act_as_person(w);
-        if (w->events - begin < most / 4)
+        if (w->events < calm && !w->only_some)
             crash_now_and_then(w);
     }
     promises_check_replay(w);
     if (!w->over)
         broken(w, "the run does not end");
     promises_check_end(w);
+    close_run(w);
+}
+
+void shell_live(struct world *w, size_t most)
+{
+    uint64_t begin = w->events;
+    w->wakes = true;
+    w->pool = chance(w, 20);
+    live_until_over(w, begin + most, begin + most / 4);
+    if (!chance(w, 20) || !begin_follow_up(w))
+        return;
+    begin = w->events;
+    live_until_over(w, begin + most, begin + most / 4);
 }

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 4000, EVENTS_SHOWN = 60 };
+enum { EVENTS_MAX = 4000, EVENTS_SHOWN = 60, ENOUGH_HISTORIES = 20000 };
 
 static double get_seconds(void)
 {
@@ -77,5 +77,8 @@ int main(int argc, char **argv)
     } while (!one && get_seconds() - begin < seconds);
     printf("%" PRIu64 " histories, %" PRIu64 " events, %.0f events/s\n", histories, events,
            (double)events / (get_seconds() - begin));
-    return 0;
+    if (histories < ENOUGH_HISTORIES || !world_find_unseen())
+        return 0;
+    printf("no history has the event '%s'\n", world_find_unseen());
+    return 1;
 }

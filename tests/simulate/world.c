@@ -91,7 +91,7 @@ struct engine *world_make_engine(struct world *w)
 {
     struct engine *e = mem_alloc(sizeof(*e));
     engine_init(e, &w->plan, false);
-    engine_schedule(e, &w->graph, &w->claims, w->workers, NULL);
+    engine_schedule(e, &w->graph, &w->claims, w->workers, w->only_some ? w->wanted : NULL);
     engine_make_lanes(e, w->lanes);
     for (uint32_t t = 0; t < w->plan.task_count; t++)
         engine_set_lanes(e, t, w->lane[t], w->fallback[t]);
@@ -134,8 +134,20 @@ static uint64_t hash_actions(uint64_t hash, const struct actions *actions)
     return hash;
 }
 
+static bool seen[ENGINE_EVENT_COUNT_]; /* in all histories */
+
+const char *world_find_unseen(void)
+{
+    for (int k = 0; k < ENGINE_EVENT_COUNT_; k++) {
+        if (!seen[k])
+            return engine_event_name((enum engine_event_kind)k);
+    }
+    return NULL;
+}
+
 void tell(struct world *w, const struct engine_event *ev)
 {
+    seen[ev->kind] = true;
     vec_push(&w->journal, *ev);
     w->events++;
     w->actions.list.n = 0;

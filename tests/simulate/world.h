@@ -57,6 +57,7 @@ struct world {
     struct claims claims;
     int32_t lane[TASKS_MAX], fallback[TASKS_MAX];
     size_t lanes, workers;
+    bool wanted[TASKS_MAX], only_some; /* the run has only the wanted tasks */
     struct engine *engine;
     struct job jobs[TASKS_MAX];
     int64_t now, lane_due[LANES_MAX], publish_due;
@@ -88,6 +89,9 @@ void world_forget(struct world *w);
 
 /* Reports an event: w->actions has the answer. Checks what must always be true. */
 void tell(struct world *w, const struct engine_event *ev);
+
+/* The name of an event that no history had; NULL: there is none. */
+const char *world_find_unseen(void);
 
 /* shell.c: lives through one history, up to `most` events. */
 void shell_live(struct world *w, size_t most);
