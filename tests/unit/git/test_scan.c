@@ -72,7 +72,8 @@ static void write_index(void **state, const char *bytes, size_t len)
     assert_int_equal(write(fd, bytes, len), len);
 }
 
-/* Returns the found paths, each with a blank after it, and "|" before untracked ones; NULL: ask git.
+/* Returns the found paths, each with a blank after it, and "|" before untracked ones; NULL: ask
+ * git.
  */
 static char *scan(void **state)
 {
