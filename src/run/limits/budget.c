@@ -118,21 +118,26 @@ static void record_use(struct attempt *attempt)
     store_usage(attempt);
 }
 
+static void carry_out_for(struct attempt *attempt, const struct action *a)
+{
+    if (a->kind == DO_RECORD_USAGE)
+        record_use(attempt);
+    else if (a->kind == DO_NOTE_OVERRUN)
+        set_overrun(attempt, a->overrun);
+    else if (a->kind == DO_STOP_AGENT)
+        attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
+}
+
 void budget_carry_out(struct run *run, const struct action *a)
 {
-    struct attempt *attempt = a->task < 0 ? NULL : run->tasks[a->task].attempt;
     if (a->kind == DO_WARN_BUDGET)
         record_budget(run, EV_BUDGET_WARNED, a->task);
     else if (a->kind == DO_REPORT_BUDGET)
         record_budget(run, EV_BUDGET_EXCEEDED, a->task);
     else if (a->kind == DO_STOP_FOR_RUN)
         stop_agents(run);
-    else if (a->kind == DO_RECORD_USAGE)
-        record_use(attempt);
-    else if (a->kind == DO_NOTE_OVERRUN)
-        set_overrun(attempt, a->overrun);
-    else if (a->kind == DO_STOP_AGENT)
-        attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
+    else
+        carry_out_for(run->tasks[a->task].attempt, a);
 }
 
 void budget_take(struct attempt *attempt, bool works)
