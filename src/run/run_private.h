@@ -178,6 +178,7 @@ struct publisher {
     bool fast_forward_marked,
         fast_forward_noted; /* we wrote the marks of the current fast-forward */
     struct checkout_lock checkout;
+    bool may_be_undone; /* the user may take the base back by aborting an operation */
     char *target;
     void (*after_move)(struct run *run, bool moved); /* called when that git has ended */
     void (*after)(struct run *run);

@@ -67,6 +67,41 @@ run_in_the_middle() { # OPERATION LINE
     [[ $(<a) == work ]] || fail 'the branch does not have it'
 }
 
+@test "people: work that the abort of a rebase would take from the base is kept on a branch" {
+    make_repo
+    diverge
+    begin_plan
+    add_task a -- 'write a work'
+    # The user's git noted where main was just before we moved it.
+    add_task b 'depends_on: [a]' 'read_only: true' -- "sh $(person op 'export GIT_SEQUENCE_EDITOR="sed -i 1ibreak"' \
+        'git rebase -q -i HEAD~1 && git rev-parse "main^1" >.git/rebase-merge/orig-head')"
+    run_plan
+    assert_status 4
+    assert_in main a work
+    assert_in "$(result_of_run)" a work
+    assert_contains "a rebase of 'main' is in progress in '$PWD': finish or abort it first"
+    git rebase --abort
+    [[ ! -e a ]] || fail 'the abort has not taken main back'
+    run_apart anabranch resume
+    assert_status 0
+    [[ $(<a) == work ]] || fail 'it does not land again'
+    assert_clean
+}
+
+@test "people: a rebase that began after the landings takes nothing from the base" {
+    make_repo
+    diverge
+    begin_plan
+    add_task a -- 'write a work'
+    add_task b 'depends_on: [a]' 'read_only: true' -- "sh $(person op 'export GIT_SEQUENCE_EDITOR="sed -i 1ibreak"' \
+        'git rebase -q -i HEAD~1')"
+    run_plan
+    assert_status 0
+    git rebase --abort
+    assert_in main a work
+    assert_clean
+}
+
 @test "people: nothing lands in the middle of a merge, cherry-pick, revert, git am or bisection" {
     local operation line
     make_repo

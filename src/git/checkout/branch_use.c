@@ -134,9 +134,30 @@ static const char *find_in_worktree(int dir, const char *ref)
     return branch_operation(&s, ref);
 }
 
+/* An agent may have written the file. */
+static bool is_commit_id(const char *text)
+{
+    size_t len = strspn(text, "0123456789abcdef");
+    return len >= 40 && !text[len];
+}
+
+/* The commit at which a rebase, `git am` or a series of picks began; NULL: none is in progress. */
+static char *read_origin(int dir)
+{
+    static const char *const files[][2] = {
+        {"rebase-merge", "orig-head"}, {"rebase-apply", "orig-head"}, {"sequencer", "head"}};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        autobuf struct buf text = BUF_INIT;
+        autoclose int folder = open_dir(dir, files[i][0]);
+        if (folder >= 0 && read_line(folder, files[i][1], &text) && is_commit_id(text.s))
+            return buf_steal(&text);
+    }
+    return NULL;
+}
+
 struct search {
     const char *ref, *ours, *operation;
-    char *where;
+    char *where, *origin;
 };
 
 static void search_folder(struct search *s, const char *git_dir)
@@ -144,8 +165,10 @@ static void search_folder(struct search *s, const char *git_dir)
     autoclose int dir = open_dir(AT_FDCWD, git_dir);
     if (dir >= 0 && !s->operation)
         s->operation = find_in_worktree(dir, s->ref);
-    if (s->operation && !s->where)
-        s->where = mem_str(git_dir);
+    if (!s->operation || s->where)
+        return;
+    s->where = mem_str(git_dir);
+    s->origin = read_origin(dir);
 }
 
 static int search_worktree(void *ctx, const char *dir, const char *name, struct err *err)
@@ -158,18 +181,37 @@ static int search_worktree(void *ctx, const char *dir, const char *name, struct 
     return 0;
 }
 
+static void search_done(struct search *s)
+{
+    free(s->where);
+    free(s->origin);
+}
+
+static int search_all(struct search *s, const char *common, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    search_folder(s, common);
+    return dirs_each(worktrees, search_worktree, s, err);
+}
+
 int branch_use_find(const char *common, const char *ref, const char *ours,
                     const char **ret_operation, char **ret_where, struct err *err)
 {
-    struct search s = {.ref = ref, .ours = ours};
-    autofree char *worktrees = mem_printf("%s/worktrees", common);
-    search_folder(&s, common);
-    if (dirs_each(worktrees, search_worktree, &s, err)) {
-        free(s.where);
+    own_cleanup(search_done) struct search s = {.ref = ref, .ours = ours};
+    if (search_all(&s, common, err))
         return -1;
-    }
     *ret_operation = s.operation;
-    *ret_where = s.where;
+    *ret_where = steal_ptr(s.where);
+    return 0;
+}
+
+int branch_use_origin(const char *common, const char *ref, const char *ours, char **ret_commit,
+                      struct err *err)
+{
+    own_cleanup(search_done) struct search s = {.ref = ref, .ours = ours};
+    if (search_all(&s, common, err))
+        return -1;
+    *ret_commit = steal_ptr(s.origin);
     return 0;
 }
 

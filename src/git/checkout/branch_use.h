@@ -31,6 +31,11 @@ const char *branch_operation(const struct branch_signs *signs, const char *ref);
 int branch_use_find(const char *common, const char *ref, const char *ours,
                     const char **ret_operation, char **ret_where, struct err *err);
 
+/* Finds the commit to which the user takes the branch back by aborting that operation, to be freed;
+ * NULL: there is none. */
+int branch_use_origin(const char *common, const char *ref, const char *ours, char **ret_commit,
+                      struct err *err);
+
 /* True if the worktree with this administrative folder has the branch checked out. */
 bool branch_is_checked_out(const char *git_dir, const char *ref);
 

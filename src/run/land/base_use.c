@@ -33,6 +33,19 @@ int base_use_words(const struct git_repo *repo, const char *ref, const char *our
     return 0;
 }
 
+int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err)
+{
+    struct git_place at = run_place(run);
+    autofree char *origin = NULL;
+    struct err none = {0};
+    bool has = false;
+    *ret_yes = false;
+    if (branch_use_origin(run->pf->repo.common, run->base_ref, run->id, &origin, err))
+        return -1;
+    *ret_yes = origin && (git_is_ancestor(&at, run->tip, origin, &has, &none) || !has);
+    return 0;
+}
+
 int base_use_look(struct run *run, bool *ret_used, struct err *err)
 {
     char *message;

@@ -453,6 +453,13 @@ static int try_to_move(struct run *run, struct err *err)
         wait_because(run, PUBLICATION_OTHER_GIT);
         return 0;
     }
+    if (!path.len && base_use_look(run, &used, err)) /* a rebase may have detached HEAD just now */
+        return -1;
+    if (used) {
+        checkout_move_unlock_checkout(run);
+        wait_because(run, PUBLICATION_USER);
+        return 0;
+    }
     if (!path.len && publication_holds_base(p) && hold_and_move_base(run, &moved, err))
         return -1;
     int64_t begin = clock_mono();
@@ -561,8 +568,11 @@ static char *make_advice(const struct run *run)
 int publish_finish(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
-    bool moved;
-    if (strcmp(run->tip, run->published) == 0)
+    bool moved, used;
+    if (base_use_may_undo(run, &run->publisher.may_be_undone, err) ||
+        (run->publisher.may_be_undone && base_use_look(run, &used, err)))
+        return -1;
+    if (strcmp(run->tip, run->published) == 0 && !run->publisher.may_be_undone)
         return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
     autofree char *name = mem_printf("anabranch/%s/" STORE_RESULT, run->id);
     autofree char *ref = mem_printf("refs/heads/%s", name);

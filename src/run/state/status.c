@@ -122,7 +122,8 @@ static struct run_result count_results(const struct run *run, bool all)
                            .result = run->result,
                            .advice = run->advice,
                            .refusal = run->refusal};
-    r.published = !run->base || strcmp(run->tip, run->published) == 0;
+    r.published =
+        !run->base || (strcmp(run->tip, run->published) == 0 && !run->publisher.may_be_undone);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (!all && run->opts.wanted && !run->opts.wanted[i])
             continue;
