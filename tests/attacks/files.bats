@@ -14,7 +14,7 @@ replacing() { # KIND TARGET [LINE OF YAML...]
     zero) make='ln -s /dev/zero "$target"' ;;
     device) make='mknod "$target" c 1 5' ;; # that of /dev/zero
     huge) make='truncate -s 8G "$target"' ;;
-    socket) make='python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "$target"' ;;
+    socket) make='cd "${target%/*}" && python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" "${target##*/}"' ;;
     esac
     begin_plan 'defaults: {retry: 0}'
     # shellcheck disable=SC2016 # for the agent
