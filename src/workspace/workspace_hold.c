@@ -413,15 +413,26 @@ static int move_entry(int folder, const char *name, int to, const char *as,
     return beneath_rename(to, as, folder, name) < 0 ? err_sys(err, "move '%s' back", as) : 0;
 }
 
-static int move_tree(int folder, const char *name, const char *gone, const struct file_id *id,
-                     struct file_id *ret_id, struct err *err)
+/* Another task has our tree: a tree is used again after its task has landed. If we died before that
+ * was recorded, our record still names it. */
+static bool belongs_to_another(const struct workspace *ws, int folder, const char *name)
+{
+    const char *slash = strrchr(ws->path, '/');
+    autofree char *path = mem_printf("%.*s/%s", (int)(slash - ws->path), ws->path, name);
+    struct file_id its;
+    return folder_record_owner(ws->common, path, folder, &its) == FOLDER_OURS;
+}
+
+static int move_tree(const struct workspace *ws, int folder, const char *name, const char *gone,
+                     const struct file_id *id, struct file_id *ret_id, struct err *err)
 {
     if (file_id_is_at(id, folder, name) && move_entry(folder, name, folder, gone, id, ret_id, err))
         return -1;
     if (ret_id->ino)
         return 0;
     autofree char *other = find_name(folder, id);
-    if ((other && move_entry(folder, other, folder, gone, id, ret_id, err)) ||
+    bool ours = other && !belongs_to_another(ws, folder, other);
+    if ((ours && move_entry(folder, other, folder, gone, id, ret_id, err)) ||
         make_way(folder, name, err))
         return -1;
     (void)unlinkat(folder, name, AT_REMOVEDIR); /* we may have died when we had just made it */
@@ -439,7 +450,7 @@ int workspace_move_tree(const struct workspace *ws, const char *gone, struct fil
     if (beneath_folder_of(ws->path, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (find_id(ws, &id))
-        return move_tree(folder, name, to, &id, ret_id, err);
+        return move_tree(ws, folder, name, to, &id, ret_id, err);
     return make_way(folder, name, err) || move_entry(folder, name, folder, to, NULL, ret_id, err)
                ? -1
                : 0;

@@ -232,3 +232,24 @@ END
     assert_in main dir/new_b ''
     assert_clean
 }
+
+@test "pool: resume saves the work in a tree that an earlier task has had before" {
+    begin_repo
+    begin_plan 'workspace: {provider: pool}' 'limits: {workers: 1}'
+    add_task a -- 'write a work' "sh stat -c %i . >'$BATS_TEST_TMPDIR/a.tree'"
+    add_task b -- 'write b work' "sh stat -c %i . >'$BATS_TEST_TMPDIR/b.tree'; touch '$BATS_TEST_TMPDIR/here'" 'on 1 sleep 60s'
+    mkdir .git/anabranch
+    local turn=.git/anabranch/turn
+    exec {lock}>"$turn"
+    flock "$lock" # another run lands: the landing of a is not recorded yet
+    start_and_wait
+    kill_run
+    flock -u "$lock"
+    [[ $(tree_of a) == "$(tree_of b)" ]] || fail 'it is another tree'
+    run_apart anabranch resume --json 3>&-
+    assert_status 0
+    assert_event run.resumed '' '"found":1'
+    assert_event task.salvaged b '"attempt":1'
+    assert_in main a work
+    assert_in main b work
+}
