@@ -214,7 +214,7 @@ static const struct {
 
     [ENGINE_ATTEMPT_OPENED] = {"attempt opened", engine_open_attempt},
     [ENGINE_ATTEMPT_CLOSED] = {"attempt closed", engine_close_attempt},
-    [ENGINE_AGENT_STARTED] = {"agent started", .life = LIFE_STARTED},
+    [ENGINE_AGENT_STARTED] = {"agent started", engine_start_agent},
     [ENGINE_WORKER_FREED] = {"worker freed", free_worker},
     [ENGINE_FINISHED] = {"finished", .life = LIFE_FINISHED},
     [ENGINE_WORKSPACE_MADE] = {"workspace made", end_conflict},

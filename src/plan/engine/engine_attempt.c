@@ -5,8 +5,10 @@
 
 void engine_open_attempt(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
+    struct engine_task *t = engine_task(e, ev);
     (void)ret;
-    engine_task(e, ev)->counted = (struct spent){0};
+    t->counted = (struct spent){0};
+    t->reverts = false;
     e->attempts++;
 }
 
@@ -15,6 +17,14 @@ void engine_close_attempt(struct engine *e, const struct engine_event *ev, struc
     (void)ret;
     lanes_leave(&e->lanes, task_of_event(ev));
     e->attempts--;
+}
+
+/* Its prompt has the message. In a conflict, ENGINE_MESSAGE_TOLD says that. */
+void engine_start_agent(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    struct engine_task *t = engine_task(e, ev);
+    t->has_message = t->has_message && t->in_conflict;
+    engine_advance(e, ev, LIFE_STARTED, ret);
 }
 
 void engine_queue(struct engine *e, const struct engine_event *ev, struct actions *ret)

@@ -116,6 +116,10 @@ static const struct {
      "task 0 = committing reverts; attempt failed 0 scope = end 0 retry removed in 1000; "
      "AGAIN 0; START 0; compared 0 yes; attempt failed 0 scope = end 0 fail removed"},
 
+    {"... and only the last attempt counts", "0",
+     "START 0; compared 0 yes; FAIL 0; ended 0; restarted fresh 0 yes; ANEW 0; START 0; "
+     "task 0 = running at-tip; attempt failed 0 scope = end 0 fail removed"},
+
     {"a limit closes the lane; the task waits with its session; then the lane opens", "0 | 1 | 2",
      "START 0; limit seen 0 now 1000 reset 61000 = wake lane 0 in 30000, "
      "closed by 0 lane 0 reset 61000; starts next; worker freed 0; "
@@ -253,9 +257,16 @@ static const struct {
      "attempt failed 0 auth = end 0 leave-conflict removed; failure carried out 0; conflicted 0; "
      "ended 0; attempt closed 0; restarted fresh 0; ANEW 0; task 0 = waiting; START 0; COMMIT 0; "
      "LAND 0; PUBLISH 0"},
-    {"a message waits for the next attempt", "0",
+    {"the next attempt has a message in its prompt, so a later repair does not repeat it",
+     "0 conflict repair",
      "START 0; attempt failed 0 transient = end 0 retry removed in 1000; failure carried out 0; "
-     "attempt closed 0; waits for time 0; message waits 0; task 0 = waiting retries 1 message"},
+     "attempt closed 0; waits for time 0; message waits 0; task 0 = waiting retries 1 message; "
+     "due 0; START 0; task 0 = running retries 1; COMMIT 0; lands next = land 0; "
+     "attempt failed 0 conflict feedback session = end 0 repair conflict passed-on in 1000 at-tip; "
+     "REPAIR 0; task 0 = running retries 2 in-conflict at-tip"},
+    {"... which may come while that attempt makes its workspace", "0",
+     "starts next = start 0 new; attempt opened 0; workspace made 0; message waits 0; "
+     "task 0 = preparing message; agent started 0; task 0 = running"},
     {"a message for a working agent resumes it when it is done", "0",
      "START 0; worker freed 0; session resumed 0 own message; attempt closed 0; "
      "waits for time 0; due 0; task 0 = ready repair own message; starts next = start 0 resumed"},
