@@ -30,7 +30,7 @@ static int parse_answer(const struct buf *status, struct buf *errors, struct buf
     struct arena a = {0};
     const struct node *line = doc_read_line(&a, status->s, status->len);
     if (line)
-        buf_addstr(ret_means, node_new_string(line, "means", ""));
+        buf_addstr(ret_means, node_get_string(line, "means", ""));
     arena_done(&a);
     if (line)
         return 0;

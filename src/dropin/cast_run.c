@@ -197,7 +197,7 @@ static struct task_status get_status(const struct session *s, const char *id)
 static void print_failure(const struct session *s, const struct event *ev)
 {
     struct task_status st = get_status(s, ev->task);
-    const char *output = node_new_string(ev->data, "output", "");
+    const char *output = node_get_string(ev->data, "output", "");
     if (st.exit_code)
         cast_say(CAST_ERROR, "Stream %c exited with code %d", get_stream_letter(ev->task),
                  st.exit_code);
@@ -209,15 +209,15 @@ static void print_failure(const struct session *s, const struct event *ev)
 
 static void print_conflict(const struct session *s, const struct event *ev)
 {
-    cast_say(CAST_ERROR, "Merge conflict: %s into %s", node_new_string(ev->data, "branch", "?"),
+    cast_say(CAST_ERROR, "Merge conflict: %s into %s", node_get_string(ev->data, "branch", "?"),
              run_base(s->run));
-    cast_say(CAST_ERROR, "Conflicting files: %s", node_new_string(ev->data, "files", "?"));
+    cast_say(CAST_ERROR, "Conflicting files: %s", node_get_string(ev->data, "files", "?"));
 }
 
 /* While the branch does not have the work, the event names the ref that has it. */
 static void print_merge(const struct session *s, const struct event *ev)
 {
-    const char *kept = node_new_string(ev->data, "kept", NULL);
+    const char *kept = node_get_string(ev->data, "kept", NULL);
     if (kept)
         cast_say(CAST_SUCCESS, "Merged Stream %c into %s, not yet into %s.",
                  get_stream_letter(ev->task), kept, run_base(s->run));
@@ -256,14 +256,14 @@ static void on_event(void *ctx, const struct event *ev)
     char who = get_stream_letter(ev->task);
     if (ev->kind == EV_TASK_STARTED)
         cast_say(CAST_INFO, "Stream %c running in %s (log: %s)", who,
-                 node_new_string(ev->data, "workspace", "?"),
-                 node_new_string(ev->data, "log", "?"));
+                 node_get_string(ev->data, "workspace", "?"),
+                 node_get_string(ev->data, "log", "?"));
     else if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE)
         cast_say(CAST_SUCCESS, "Stream %c completed.", who);
     else if (ev->kind == EV_TASK_LANDED)
         print_merge(s, ev);
     else if (ev->kind == EV_TASK_RETRIED || ev->kind == EV_TASK_PARKED)
-        cast_say(CAST_WARN, "Retrying stream %c: %s", who, node_new_string(ev->data, "reason", ""));
+        cast_say(CAST_WARN, "Retrying stream %c: %s", who, node_get_string(ev->data, "reason", ""));
     else if (ev->kind == EV_TASK_FAILED)
         print_failure(s, ev);
     else if (ev->kind == EV_TASK_CONFLICTED)

@@ -75,8 +75,8 @@ static void drop_incomplete(struct orchestra_state *s)
 
 static bool matches_manifest(const struct orchestra_state *s, const struct node *root)
 {
-    return strcmp(node_new_string(root, "manifest_hash", ""), s->hash) == 0 ||
-           strcmp(node_new_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
+    return strcmp(node_get_string(root, "manifest_hash", ""), s->hash) == 0 ||
+           strcmp(node_get_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
 }
 
 static int load_done_tasks(struct orchestra_state *s, const struct node *root, struct err *err)
@@ -94,7 +94,7 @@ static int load_done_tasks(struct orchestra_state *s, const struct node *root, s
             s->done[t->index] = true;
     }
     drop_incomplete(s);
-    (void)timestamp_parse(node_new_string(root, "created_at", ""), &s->created);
+    (void)timestamp_parse(node_get_string(root, "created_at", ""), &s->created);
     return 0;
 }
 

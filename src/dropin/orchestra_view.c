@@ -71,10 +71,10 @@ bool orchestra_judge(void *ctx, uint32_t task, const char *dir, struct buf *ret_
 static void read_result_of(struct orchestra *o, uint32_t task, const struct event *ev)
 {
     struct orchestra_task *t = &o->tasks[task];
-    int64_t signal = node_new_int(ev->data, "signal", 0);
+    int64_t signal = node_get_int(ev->data, "signal", 0);
     autofree char *out = attempt_file_path(run_dir(o->run), ev->task, ev->attempt, "out");
     t->has_code = true;
-    t->code = signal ? (int)-signal : (int)node_new_int(ev->data, "exit_code", 0);
+    t->code = signal ? (int)-signal : (int)node_get_int(ev->data, "exit_code", 0);
     orchestra_result_done(&t->result);
     orchestra_result_read(o, out, &t->result);
 }

@@ -129,7 +129,7 @@ static void read_doc(struct rebuild *rb, struct found_run *run, const char *name
 
 static const char *copy_string(struct rebuild *rb, const struct node *map, const char *key)
 {
-    const char *s = node_new_string(map, key, NULL);
+    const char *s = node_get_string(map, key, NULL);
     return s ? arena_str(&rb->arena, s) : NULL;
 }
 
@@ -138,7 +138,7 @@ static void read_run(struct rebuild *rb, struct found_run *run, const struct nod
     run->row.plan = copy_string(rb, root, "plan");
     run->row.base = copy_string(rb, root, "base");
     run->row.base_commit = copy_string(rb, root, "base_commit");
-    run->row.started = node_new_int(root, "started", run->row.started);
+    run->row.started = node_get_int(root, "started", run->row.started);
 }
 
 static void read_plan(struct rebuild *rb, struct found_run *run, const struct node *root)
@@ -148,7 +148,7 @@ static void read_plan(struct rebuild *rb, struct found_run *run, const struct no
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (node, tasks) {
-        const char *id = node->kind == NODE_MAP ? node_new_string(node, "id", NULL) : NULL;
+        const char *id = node->kind == NODE_MAP ? node_get_string(node, "id", NULL) : NULL;
         if (!id)
             continue;
         struct store_task *task = get_task(rb, run, id);

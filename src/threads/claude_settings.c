@@ -48,7 +48,7 @@ static int parse_settings(struct doc *doc, const char *path, const struct buf *t
 
 static bool is_ours(const struct node *hook)
 {
-    return hook->kind == NODE_MAP && strstr(node_new_string(hook, "command", ""), CLAUDE_HOOK);
+    return hook->kind == NODE_MAP && strstr(node_get_string(hook, "command", ""), CLAUDE_HOOK);
 }
 
 /* The member if it has that kind, or NULL. */

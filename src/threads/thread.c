@@ -118,7 +118,7 @@ int thread_save(const struct thread *t, struct err *err)
 
 static char *copy_string(const struct node *map, const char *key)
 {
-    const char *s = node_new_string(map, key, NULL);
+    const char *s = node_get_string(map, key, NULL);
     return s ? mem_str(s) : NULL;
 }
 
@@ -140,12 +140,12 @@ static void copy_list(const struct node *map, const char *key, struct strv *list
 static void copy_requests(const struct node *map, struct thread *t)
 {
     node_each (entry, find_list(map, "requests")) {
-        if (entry->kind != NODE_MAP || !node_new_string(entry, "path", NULL))
+        if (entry->kind != NODE_MAP || !node_get_string(entry, "path", NULL))
             continue;
         vec_push(&t->requests, (struct thread_request){
                                    .path = copy_string(entry, "path"),
                                    .claimed_by = copy_string(entry, "claimed_by"),
-                                   .at = node_new_int(entry, "at", 0),
+                                   .at = node_get_int(entry, "at", 0),
                                });
     }
 }
@@ -160,14 +160,14 @@ static void decode_thread(struct thread *t, const struct node *map)
         .prompt = copy_string(map, "prompt"),
         .engine = copy_string(map, "engine"),
         .ordered = order && order->kind == NODE_INT,
-        .order = node_new_int(map, "order", 0),
+        .order = node_get_int(map, "order", 0),
         .enforce = copy_string(map, "enforce"),
         .base = copy_string(map, "base"),
         .base_commit = copy_string(map, "base_commit"),
-        .port = node_new_int(map, "port", 0),
-        .ports = node_new_int(map, "ports", 0),
-        .made = build_is_true(map, "made"),
-        .configured = build_is_true(map, "configured"),
+        .port = node_get_int(map, "port", 0),
+        .ports = node_get_int(map, "ports", 0),
+        .made = node_get_bool(map, "made"),
+        .configured = node_get_bool(map, "configured"),
         .pull = copy_string(map, "pull"),
         .pull_state = copy_string(map, "pull_state"),
     };
@@ -185,7 +185,7 @@ static int parse_thread(struct thread *t, const char *path, const struct buf *te
     problems_init(&ps, path);
     bool valid =
         doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
-    int64_t version = valid ? node_new_int(doc.root, "version", 0) : 0;
+    int64_t version = valid ? node_get_int(doc.root, "version", 0) : 0;
     if (valid && version == VERSION)
         decode_thread(t, doc.root);
     doc_done(&doc);

@@ -23,17 +23,17 @@ void activity_set(struct activity *d, const char *action)
 void activity_take_action(struct activity *d, const struct node *data, int64_t time)
 {
     const struct node *tool = node_get(data, "tool");
-    const char *until = node_new_string(data, "until", NULL);
-    activity_set(d, node_new_string(data, "action", NULL));
+    const char *until = node_get_string(data, "until", NULL);
+    activity_set(d, node_get_string(data, "action", NULL));
     if (tool && tool->kind == NODE_BOOL && tool->truth)
-        d->since = time - node_new_int(data, "ms", 0);
+        d->since = time - node_get_int(data, "ms", 0);
     if (until && timestamp_parse(until, &d->until))
         d->until = 0;
 }
 
 void activity_take_question(struct activity *d, const struct node *data)
 {
-    activity_set(d, node_new_string(data, "question", ""));
+    activity_set(d, node_get_string(data, "question", ""));
     d->asks = true;
 }
 

@@ -12,7 +12,7 @@
 
 static void add_field(struct buf *out, const struct event *ev, const char *key, const char *before)
 {
-    const char *value = node_new_string(ev->data, key, NULL);
+    const char *value = node_get_string(ev->data, key, NULL);
     if (!value)
         return;
     buf_addstr(out, before);
@@ -21,7 +21,7 @@ static void add_field(struct buf *out, const struct event *ev, const char *key, 
 
 static void add_commit(struct buf *out, const struct event *ev, const char *before)
 {
-    const char *commit = node_new_string(ev->data, "commit", NULL);
+    const char *commit = node_get_string(ev->data, "commit", NULL);
     if (commit)
         buf_addf(out, "%s%.10s", before, commit);
 }
@@ -43,7 +43,7 @@ static bool add_action(struct buf *out, const struct event *ev)
     enum { LONG_MS = 60000 };
     const struct node *tool = node_get(ev->data, "tool");
     struct activity doing = {0};
-    if (tool && (!tool->truth || node_new_int(ev->data, "ms", 0) < LONG_MS))
+    if (tool && (!tool->truth || node_get_int(ev->data, "ms", 0) < LONG_MS))
         return false;
     activity_take_action(&doing, ev->data, ev->time);
     activity_text(&doing, ev->time, SIZE_MAX, out);
@@ -53,14 +53,14 @@ static bool add_action(struct buf *out, const struct event *ev)
 
 static void add_exit(struct buf *out, const struct event *ev)
 {
-    int64_t signal = node_new_int(ev->data, "signal", 0);
+    int64_t signal = node_get_int(ev->data, "signal", 0);
     if (signal)
         buf_addf(out, "agent ended by signal %lld after ", (long long)signal);
     else
         buf_addf(out, "agent ended with %lld after ",
-                 (long long)node_new_int(ev->data, "exit_code", 0));
-    text_format_duration(out, node_new_int(ev->data, "ms", 0));
-    int64_t denials = node_new_int(ev->data, "denials", 0);
+                 (long long)node_get_int(ev->data, "exit_code", 0));
+    text_format_duration(out, node_get_int(ev->data, "ms", 0));
+    int64_t denials = node_get_int(ev->data, "denials", 0);
     if (denials)
         buf_addf(out, "; %lld tool%s denied", (long long)denials, denials == 1 ? "" : "s");
     if (denials)
@@ -69,7 +69,7 @@ static void add_exit(struct buf *out, const struct event *ev)
 
 static void add_left_processes(struct buf *out, const struct event *ev)
 {
-    int64_t count = node_new_int(ev->data, "count", 0);
+    int64_t count = node_get_int(ev->data, "count", 0);
     buf_addf(out, "%lld process%s left behind", (long long)count, count == 1 ? "" : "es");
     add_list(out, ev, "processes");
 }
@@ -77,7 +77,7 @@ static void add_left_processes(struct buf *out, const struct event *ev)
 static void add_retry(struct buf *out, const struct event *ev, const char *what)
 {
     buf_addstr(out, what);
-    text_format_duration(out, node_new_int(ev->data, "delay_ms", 0));
+    text_format_duration(out, node_get_int(ev->data, "delay_ms", 0));
     add_field(out, ev, "class", ": ");
     add_field(out, ev, "reason", ": ");
 }
@@ -98,19 +98,19 @@ static void add_change(struct buf *out, const struct event *ev)
 /* Files that were too large to save. */
 static void add_unsaved_files(struct buf *out, const struct event *ev, bool follows)
 {
-    int64_t left = node_new_int(ev->data, "left_count", 0);
+    int64_t left = node_get_int(ev->data, "left_count", 0);
     if (!left)
         return;
     buf_addf(out, "%s%lld file%s not saved, ", follows ? ", " : "", (long long)left,
              left == 1 ? "" : "s");
-    text_format_bytes(out, node_new_int(ev->data, "left_bytes", 0));
+    text_format_bytes(out, node_get_int(ev->data, "left_bytes", 0));
     add_list(out, ev, "left");
     add_field(out, ev, "workspace", ": they remain in ");
 }
 
 static void add_salvage(struct buf *out, const struct event *ev)
 {
-    int64_t dropped = node_new_int(ev->data, "dropped_count", 0);
+    int64_t dropped = node_get_int(ev->data, "dropped_count", 0);
     add_field(out, ev, "ref", "work saved as ");
     if (dropped)
         buf_addf(out, "%s%lld ignored not saved", node_get(ev->data, "ref") ? ", " : "",
@@ -135,7 +135,7 @@ static void add_landed(struct buf *out, const struct event *ev)
 
 static void add_failure(struct buf *out, const struct event *ev)
 {
-    const char *class = node_new_string(ev->data, "class", "");
+    const char *class = node_get_string(ev->data, "class", "");
     bool stopped = strcmp(class, failure_names[FAILURE_STOPPED]) == 0;
     buf_addstr(out, node_get(ev->data, "landed") ? "further work " : "");
     add_field(out, ev, "class", stopped ? "" : "failed: ");
@@ -242,7 +242,7 @@ bool event_text(const struct event *ev, struct buf *out)
         buf_addstr(out, "paused: no more tasks start");
         return true;
     case EV_RUN_WORKERS:
-        buf_addf(out, "workers: %lld", (long long)node_new_int(ev->data, "workers", 0));
+        buf_addf(out, "workers: %lld", (long long)node_get_int(ev->data, "workers", 0));
         return true;
     case EV_TASK_STOPPING:
         buf_addstr(out, "stopping on request");

@@ -9,7 +9,7 @@ void idle_done(struct idle *idle)
 
 void idle_note(struct idle *idle, int64_t time, const struct node *data)
 {
-    int64_t ms = data ? node_new_int(data, "idle_ms", 0) : 0;
+    int64_t ms = data ? node_get_int(data, "idle_ms", 0) : 0;
     if (ms > 0)
         vec_push(&idle->spans, (struct idle_span){time - ms, time});
 }

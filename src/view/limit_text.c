@@ -16,15 +16,15 @@ void limits_shown_done(struct limits_shown *l)
 
 static struct limit_shown parse_limit(const struct node *data, int64_t time)
 {
-    struct limit_shown s = {.lane = node_new_int(data, "lane", 0),
-                            .until = time + node_new_int(data, "delay_ms", 0)};
-    (void)snprintf(s.engine, sizeof(s.engine), "%s", node_new_string(data, "engine", "?"));
+    struct limit_shown s = {.lane = node_get_int(data, "lane", 0),
+                            .until = time + node_get_int(data, "delay_ms", 0)};
+    (void)snprintf(s.engine, sizeof(s.engine), "%s", node_get_string(data, "engine", "?"));
     return s;
 }
 
 void limits_closed(struct limits_shown *l, const struct node *data)
 {
-    int64_t lane = node_new_int(data, "lane", 0);
+    int64_t lane = node_get_int(data, "lane", 0);
     size_t kept = 0;
     for (size_t i = 0; i < l->list.n; i++) {
         if (l->list.v[i].lane != lane)

@@ -135,7 +135,7 @@ static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
     struct live_task *lt = &l->tasks[task];
     const struct node *usd = node_get(ev->data, "usd");
     int64_t tokens =
-        node_new_int(ev->data, "tokens_in", 0) + node_new_int(ev->data, "tokens_out", 0);
+        node_get_int(ev->data, "tokens_in", 0) + node_get_int(ev->data, "tokens_out", 0);
     l->tokens += tokens - lt->tokens;
     lt->tokens = tokens;
     if (usd && usd->kind == NODE_REAL) {
@@ -161,17 +161,17 @@ static void apply_retried(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     autobuf struct buf why = BUF_INIT;
-    buf_addstr(&why, node_new_string(ev->data, "class", ""));
-    buf_addf(&why, "%s%s", why.len ? ": " : "", node_new_string(ev->data, "reason", ""));
+    buf_addstr(&why, node_get_string(ev->data, "class", ""));
+    buf_addf(&why, "%s%s", why.len ? ": " : "", node_get_string(ev->data, "reason", ""));
     activity_set(&lt->doing, why.s);
-    lt->resume = ev->time + node_new_int(ev->data, "delay_ms", 0);
+    lt->resume = ev->time + node_get_int(ev->data, "delay_ms", 0);
     set_state(l, task, TASK_WAITING);
 }
 
 static void apply_parked(struct live *l, uint32_t task, const struct event *ev)
 {
     apply_retried(l, task, ev);
-    l->tasks[task].lane = node_new_int(ev->data, "lane", 0);
+    l->tasks[task].lane = node_get_int(ev->data, "lane", 0);
 }
 
 static void apply_done(struct live *l, uint32_t task, const struct event *ev)

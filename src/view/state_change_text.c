@@ -51,9 +51,9 @@ static const struct change_words *find_words(const char *what)
 
 static void add_change(const struct node *data, const struct change_words *w, struct buf *out)
 {
-    const char *from = node_new_string(data, "from", NULL), *to = node_new_string(data, "to", NULL);
+    const char *from = node_get_string(data, "from", NULL), *to = node_get_string(data, "to", NULL);
     buf_addstr(out, w->before);
-    text_add_harmless(out, node_new_string(data, "name", ""));
+    text_add_harmless(out, node_get_string(data, "name", ""));
     buf_addf(out, " %s", !to ? w->gone : from ? w->changed : w->made);
     if (!w->at)
         return;
@@ -70,9 +70,9 @@ static void add_change(const struct node *data, const struct change_words *w, st
 static void add_files(const struct node *data, bool index, struct buf *out)
 {
     const struct node *paths = node_get(data, "paths");
-    int64_t more = node_new_int(data, "more", 0);
+    int64_t more = node_get_int(data, "more", 0);
     buf_addstr(out, index ? "the index of " : "files in ");
-    text_add_harmless(out, node_new_string(data, "name", ""));
+    text_add_harmless(out, node_get_string(data, "name", ""));
     buf_addstr(out, index ? " was changed" : " were changed");
     for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
          p = p->next) {
@@ -85,21 +85,21 @@ static void add_files(const struct node *data, bool index, struct buf *out)
 
 static void add_count(const struct node *data, struct buf *out)
 {
-    const char *name = node_new_string(data, "name", NULL);
-    long long more = (long long)node_new_int(data, "more", 0);
+    const char *name = node_get_string(data, "name", NULL);
+    long long more = (long long)node_get_int(data, "more", 0);
     if (name)
         buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"),
             text_add_harmless(out, name);
     else
         buf_addf(out, "%lld other %s%s", more,
-                 strcmp(node_new_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
+                 strcmp(node_get_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
                  more == 1 ? "" : "s");
     buf_addf(out, " %s changed", more == 1 ? "was" : "were");
 }
 
 static void add_field(const struct node *data, const char *key, const char *before, struct buf *out)
 {
-    const char *value = node_new_string(data, key, NULL);
+    const char *value = node_get_string(data, key, NULL);
     if (!value)
         return;
     buf_addstr(out, before);
@@ -108,7 +108,7 @@ static void add_field(const struct node *data, const char *key, const char *befo
 
 bool state_change_text_is_change(const struct node *data)
 {
-    return data && node_new_string(data, "what", NULL);
+    return data && node_get_string(data, "what", NULL);
 }
 
 bool state_change_text_is_lost(const struct node *data)
@@ -119,12 +119,12 @@ bool state_change_text_is_lost(const struct node *data)
 
 void state_change_text(const struct node *data, struct buf *out)
 {
-    const char *what = node_new_string(data, "what", "");
+    const char *what = node_get_string(data, "what", "");
     const struct node *restored = node_get(data, "restored");
     bool index = strcmp(what, "index") == 0;
     if (index || strcmp(what, "checkout") == 0)
         add_files(data, index, out);
-    else if (node_new_int(data, "more", 0))
+    else if (node_get_int(data, "more", 0))
         add_count(data, out);
     else
         add_change(data, find_words(what), out);
@@ -141,7 +141,7 @@ void state_change_text(const struct node *data, struct buf *out)
 void state_change_text_tasks(const struct node *data, struct buf *out)
 {
     const struct node *tasks = node_get(data, "tasks");
-    int64_t more = node_new_int(data, "more_tasks", 0);
+    int64_t more = node_get_int(data, "more_tasks", 0);
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (task, tasks) {

@@ -66,19 +66,19 @@ struct node *node_add_map(struct arena *a, struct node *list)
     return map;
 }
 
-const char *node_new_string(const struct node *map, const char *key, const char *missing)
+const char *node_get_string(const struct node *map, const char *key, const char *missing)
 {
     const struct node *node = node_get(map, key);
     return node && node->kind == NODE_STRING ? node->text : missing;
 }
 
-int64_t node_new_int(const struct node *map, const char *key, int64_t missing)
+int64_t node_get_int(const struct node *map, const char *key, int64_t missing)
 {
     const struct node *node = node_get(map, key);
     return node && node->kind == NODE_INT ? node->integer : missing;
 }
 
-bool build_is_true(const struct node *map, const char *key)
+bool node_get_bool(const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     return n && n->kind == NODE_BOOL && n->truth;

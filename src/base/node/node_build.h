@@ -34,8 +34,8 @@ struct node *node_add_map(struct arena *a, struct node *list);
 
 /* Read a member. They return `missing` (or false) if there is no such member or it has another
  * type. */
-const char *node_new_string(const struct node *map, const char *key, const char *missing);
-int64_t node_new_int(const struct node *map, const char *key, int64_t missing);
-bool build_is_true(const struct node *map, const char *key);
+const char *node_get_string(const struct node *map, const char *key, const char *missing);
+int64_t node_get_int(const struct node *map, const char *key, int64_t missing);
+bool node_get_bool(const struct node *map, const char *key);
 
 #endif

@@ -134,7 +134,7 @@ static int print_answer_of(const struct node *answer, const struct err *err)
     if (!answer)
         return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s",
                         err->code ? err->msg : "cannot read the run's answer");
-    buf_addstr(&text, node_new_string(answer, "text", ""));
+    buf_addstr(&text, node_get_string(answer, "text", ""));
     return control_says(answer, "ok") ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
 }
 

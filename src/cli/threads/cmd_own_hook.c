@@ -115,9 +115,9 @@ static int read_tool_call(struct tool_call *c, struct err *err)
         return err_set(err, ERR_INPUT, "cannot parse the tool call from Claude Code");
     const struct node *input = node_get(c->doc.root, "tool_input");
     if (input && input->kind == NODE_MAP) {
-        c->file = node_new_string(input, "file_path", NULL);
-        c->file = c->file ? c->file : node_new_string(input, "notebook_path", NULL);
-        c->dir = node_new_string(c->doc.root, "cwd", NULL);
+        c->file = node_get_string(input, "file_path", NULL);
+        c->file = c->file ? c->file : node_get_string(input, "notebook_path", NULL);
+        c->dir = node_get_string(c->doc.root, "cwd", NULL);
     }
     return 0;
 }

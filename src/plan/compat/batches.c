@@ -124,7 +124,7 @@ static void name_batch(struct batches *bs, struct batch *b)
 /* Uses only the first line: a description may be the whole prompt. */
 static const char *get_title(struct batches *bs, const struct node *node)
 {
-    const char *title = node_new_string(node, "title", node_new_string(node, "description", ""));
+    const char *title = node_get_string(node, "title", node_get_string(node, "description", ""));
     title += strspn(title, " \t\r\n");
     return *title ? arena_dup(bs->a, title, strcspn(title, "\r\n")) : NULL;
 }

@@ -58,7 +58,7 @@ static void read_status(struct guarded *e)
     if (!said && e->exit_code == 0)
         e->exit_code = GUARD_NOT_STARTED;
     if (said)
-        e->exit_code = (int)node_new_int(said, "exit", 128 + node_new_int(said, "signal", 0));
+        e->exit_code = (int)node_get_int(said, "exit", 128 + node_get_int(said, "signal", 0));
     arena_done(&a);
 }
 

@@ -208,14 +208,14 @@ static void record_swept(struct attempt *attempt, const struct node *names, int6
 static void load_status(struct attempt *attempt, const struct node *status)
 {
     const struct node *swept = node_get(status, "swept");
-    attempt->exit_signal = (int)node_new_int(status, "signal", 0);
-    attempt->exit_code = (int)node_new_int(status, "exit", 128 + attempt->exit_signal);
+    attempt->exit_signal = (int)node_get_int(status, "signal", 0);
+    attempt->exit_code = (int)node_get_int(status, "exit", 128 + attempt->exit_signal);
     (void)snprintf(attempt->exceeded_limit, sizeof(attempt->exceeded_limit), "%s",
-                   node_new_string(status, "limit", ""));
-    const char *stuck = node_new_string(status, "stuck", NULL);
+                   node_get_string(status, "limit", ""));
+    const char *stuck = node_get_string(status, "stuck", NULL);
     attempt->unkillable = stuck ? mem_str(stuck) : NULL;
     if (swept)
-        record_swept(attempt, swept, node_new_int(status, "left", (int64_t)swept->n));
+        record_swept(attempt, swept, node_get_int(status, "left", (int64_t)swept->n));
 }
 
 /* Reads the line that the guard writes before it ends. Without that line, something killed the

@@ -61,7 +61,7 @@ int control_ask(const char *dir, const struct node *request, int64_t patience_ms
 
 bool control_says(const struct node *answer, const char *key)
 {
-    return build_is_true(answer, key);
+    return node_get_bool(answer, key);
 }
 
 int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
@@ -72,7 +72,7 @@ int control_call_within(const char *dir, const struct node *request, int64_t pat
     int rc = control_ask(dir, request, patience_ms, &a, &answer, err);
     if (rc == 0) {
         *ret_done = control_says(answer, "ok");
-        buf_addstr(ret_text, node_new_string(answer, "text", "the run's answer cannot be read"));
+        buf_addstr(ret_text, node_get_string(answer, "text", "the run's answer cannot be read"));
     }
     arena_done(&a);
     return rc;

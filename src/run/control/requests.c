@@ -36,7 +36,7 @@ static int refuse(struct request *r, const char *fmt, ...)
 static int find_task(struct request *r, uint32_t *ret)
 {
     const struct run *run = r->run;
-    const char *id = node_new_string(r->request, "task", NULL);
+    const char *id = node_get_string(r->request, "task", NULL);
     const struct task *t = id ? plan_find(&run->pf->plan, id) : NULL;
     if (!id)
         return refuse(r, "the request names no task");
@@ -88,7 +88,7 @@ static int stop_task(struct request *r)
 {
     enum request_answer answer;
     uint32_t task = 0;
-    if (build_is_true(r->request, "all"))
+    if (node_get_bool(r->request, "all"))
         return stop_all(r);
     if (judge_request(r, REQUEST_STOP, &task, &answer))
         return -1;
@@ -122,14 +122,14 @@ static int retry_task(struct request *r)
     struct err err = {0};
     if (find_task(r, &task))
         return -1;
-    return request_retry(r->run, task, build_is_true(r->request, "fresh"), &r->text, &err)
+    return request_retry(r->run, task, node_get_bool(r->request, "fresh"), &r->text, &err)
                ? refuse(r, "%s", err.msg)
                : 0;
 }
 
 static int say_to_task(struct request *r)
 {
-    const char *message = node_new_string(r->request, "text", "");
+    const char *message = node_get_string(r->request, "text", "");
     uint32_t task = 0;
     struct err err = {0};
     if (strspn(message, " \t\r\n") == strlen(message))
@@ -163,8 +163,8 @@ static int continue_run(struct request *r)
 static int set_workers(struct request *r)
 {
     struct run *run = r->run;
-    int64_t before = (int64_t)run->engine->sched.workers, by = node_new_int(r->request, "by", 0);
-    int64_t n = node_new_int(r->request, "n", 0);
+    int64_t before = (int64_t)run->engine->sched.workers, by = node_get_int(r->request, "by", 0);
+    int64_t n = node_get_int(r->request, "n", 0);
     if (by < -WORKERS_MAX || by > WORKERS_MAX)
         return refuse(r, "that is too many agents");
     n = by ? before + by : n;
@@ -197,7 +197,7 @@ static int set_budget(struct request *r)
 {
     struct run *run = r->run;
     struct budget wanted = {.usd = get_real(r->request, "usd"),
-                            .tokens = node_new_int(r->request, "tokens", -1)};
+                            .tokens = node_get_int(r->request, "tokens", -1)};
     enum request_answer answer;
     uint32_t task = 0;
     bool of_task = node_get(r->request, "task");
@@ -230,7 +230,7 @@ static const struct {
 
 static int carry_out(struct request *r)
 {
-    const char *verb = node_new_string(r->request, "verb", "");
+    const char *verb = node_get_string(r->request, "verb", "");
     if (r->run->engine->stopping || r->run->engine->failed || r->run->engine->phase >= RUN_OVER) {
         if (r->run->engine->phase >= RUN_OVER || strcmp(verb, "stop") != 0 ||
             !node_get(r->request, "all"))

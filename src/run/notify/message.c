@@ -83,7 +83,7 @@ static char *write_sentence(const struct run *run, const struct event *ev, enum 
     if (!ev->task)
         return mem_printf("%zu of %zu tasks failed", notify_message_failed(run),
                           notify_message_total(run));
-    const char *why = ev->data ? node_new_string(ev->data, causes[on], NULL) : NULL;
+    const char *why = ev->data ? node_get_string(ev->data, causes[on], NULL) : NULL;
     autobuf struct buf out = BUF_INIT;
     if (ev->data && node_get(ev->data, "landed")) /* it failed after the task had landed */
         buf_addf(&out, "Further work on task %s, which has landed, failed", ev->task);

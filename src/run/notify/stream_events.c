@@ -132,7 +132,7 @@ static void queue_call(struct parallel *p, const struct event *ev)
     buf_addch(&json, '\n');
     arena_done(&a);
     vec_push(&p->calls, (struct call){.event = event_name(ev->kind),
-                                      .message = mem_str(node_new_string(ev->data, "message", "")),
+                                      .message = mem_str(node_get_string(ev->data, "message", "")),
                                       .json = buf_steal(&json)});
     start_next_call(p);
 }

@@ -155,9 +155,9 @@ static void report_progress(struct attempt *attempt, const struct node *count)
     struct arena a = {0};
     autobuf struct buf action = BUF_INIT;
     buf_addstr(&action, "copying included files: ");
-    text_format_count(&action, node_new_int(count, "files", 0));
+    text_format_count(&action, node_get_int(count, "files", 0));
     buf_addstr(&action, ", ");
-    text_format_bytes(&action, node_new_int(count, "bytes", 0));
+    text_format_bytes(&action, node_get_int(count, "bytes", 0));
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "action", action.s);
     record(attempt->run, EV_TASK_ACTION, attempt->task, data);
@@ -183,7 +183,7 @@ static void record_created(struct attempt *attempt, const struct node *count)
     node_put_string(&a, data, "workspace", attempt->ws.path);
     struct node *brought = count ? node_put_map(&a, data, "brought") : NULL;
     for (size_t i = 0; brought && i < ARRAY_LEN(keys); i++)
-        node_put_int(&a, brought, keys[i], node_new_int(count, keys[i], 0));
+        node_put_int(&a, brought, keys[i], node_get_int(count, keys[i], 0));
     record(attempt->run, EV_WORKSPACE_CREATED, attempt->task, data);
     arena_done(&a);
 }

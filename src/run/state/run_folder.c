@@ -292,23 +292,23 @@ static void load_options(struct run_folder *saved, const struct node *map)
 {
     const struct node *only = node_get(map, "only");
     saved->options = (struct run_options){
-        .workers = (size_t)node_new_int(map, "workers", 0),
+        .workers = (size_t)node_get_int(map, "workers", 0),
         .base = saved->base,
-        .engine = parse_engine(node_new_string(map, "engine", NULL)),
-        .engine_exe = node_new_string(map, "engine_exe", NULL),
-        .timeout = node_new_int(map, "timeout_ms", 0),
-        .no_wait = build_is_true(map, "no_wait"),
-        .keep = build_is_true(map, "keep"),
-        .log_dir = node_new_string(map, "log_dir", NULL),
-        .no_log = build_is_true(map, "no_log"),
-        .own_file = node_new_string(map, "own_file", NULL),
-        .streams = build_is_true(map, "streams"),
-        .derived = build_is_true(map, "derived"),
-        .unchanged_ok = build_is_true(map, "unchanged_ok"),
-        .silent_ok = build_is_true(map, "silent_ok"),
-        .write_at_root = build_is_true(map, "write_at_root"),
-        .branch = node_new_string(map, "branch", NULL),
-        .merge_subject = node_new_string(map, "merge_subject", NULL),
+        .engine = parse_engine(node_get_string(map, "engine", NULL)),
+        .engine_exe = node_get_string(map, "engine_exe", NULL),
+        .timeout = node_get_int(map, "timeout_ms", 0),
+        .no_wait = node_get_bool(map, "no_wait"),
+        .keep = node_get_bool(map, "keep"),
+        .log_dir = node_get_string(map, "log_dir", NULL),
+        .no_log = node_get_bool(map, "no_log"),
+        .own_file = node_get_string(map, "own_file", NULL),
+        .streams = node_get_bool(map, "streams"),
+        .derived = node_get_bool(map, "derived"),
+        .unchanged_ok = node_get_bool(map, "unchanged_ok"),
+        .silent_ok = node_get_bool(map, "silent_ok"),
+        .write_at_root = node_get_bool(map, "write_at_root"),
+        .branch = node_get_string(map, "branch", NULL),
+        .merge_subject = node_get_string(map, "merge_subject", NULL),
     };
     load_logger(saved, node_get(map, "logger"));
     if (only && only->kind == NODE_LIST) {
@@ -319,17 +319,17 @@ static void load_options(struct run_folder *saved, const struct node *map)
 
 static void load_run(struct run_folder *saved, const struct node *map)
 {
-    saved->run = node_new_string(map, "run", "");
-    saved->plan = node_new_string(map, "plan", "-");
-    saved->plan_file = node_new_string(map, "plan_file", NULL);
-    saved->plan_dir = node_new_string(map, "plan_dir", "/");
-    saved->kind = (enum plan_kind)node_new_int(map, "vocabulary", PLAN_TASKS);
-    saved->base = node_new_string(map, "base", NULL);
-    saved->base_commit = node_new_string(map, "base_commit", NULL);
-    saved->started = node_new_int(map, "started", 0);
-    saved->dropin = node_new_string(map, "dropin", NULL);
-    saved->digest = node_new_string(map, "plan_digest", NULL);
-    saved->hides = build_is_true(map, "hides_secrets");
+    saved->run = node_get_string(map, "run", "");
+    saved->plan = node_get_string(map, "plan", "-");
+    saved->plan_file = node_get_string(map, "plan_file", NULL);
+    saved->plan_dir = node_get_string(map, "plan_dir", "/");
+    saved->kind = (enum plan_kind)node_get_int(map, "vocabulary", PLAN_TASKS);
+    saved->base = node_get_string(map, "base", NULL);
+    saved->base_commit = node_get_string(map, "base_commit", NULL);
+    saved->started = node_get_int(map, "started", 0);
+    saved->dropin = node_get_string(map, "dropin", NULL);
+    saved->digest = node_get_string(map, "plan_digest", NULL);
+    saved->hides = node_get_bool(map, "hides_secrets");
     load_options(saved, map);
 }
 
@@ -347,7 +347,7 @@ int run_folder_load(struct run_folder *saved, const char *dir, struct err *err)
     if (doc_parse(&saved->doc, NULL, text.s, text.len, &opts, &ps) ||
         saved->doc.root->kind != NODE_MAP)
         return err_set(err, ERR_INPUT, "'%s' is damaged", path);
-    if (node_new_int(saved->doc.root, "version", 0) != VERSION)
+    if (node_get_int(saved->doc.root, "version", 0) != VERSION)
         return err_set(err, ERR_INPUT, "'%s' was written by another version of this program", path);
     load_run(saved, saved->doc.root);
     return 0;

@@ -36,8 +36,8 @@ static void read_answer(const struct buf *answer, const char *tip, bool *ret_mer
     struct doc doc;
     problems_init(&ps, "gh");
     if (doc_parse(&doc, NULL, answer->s, answer->len, &opts, &ps) == 0) {
-        const char *state = node_new_string(doc.root, "state", "");
-        bool same = strcmp(node_new_string(doc.root, "headRefOid", ""), tip) == 0;
+        const char *state = node_get_string(doc.root, "state", "");
+        bool same = strcmp(node_get_string(doc.root, "headRefOid", ""), tip) == 0;
         *ret_merged = same && strcmp(state, "MERGED") == 0;
         if (strcmp(state, "OPEN") == 0)
             buf_addstr(note, "; its pull request is open");

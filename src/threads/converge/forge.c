@@ -320,12 +320,12 @@ static char *choose_login(const struct buf *list, const char *host, size_t len)
     if (valid && doc.root->kind == NODE_LIST) {
         node_each (entry, doc.root) {
             bool same_host = entry->kind == NODE_MAP &&
-                             (is_host(node_new_string(entry, "url", ""), host, len) ||
-                              is_host(node_new_string(entry, "ssh_host", ""), host, len));
-            if (!same_host || (login && strcmp(node_new_string(entry, "default", ""), "true") != 0))
+                             (is_host(node_get_string(entry, "url", ""), host, len) ||
+                              is_host(node_get_string(entry, "ssh_host", ""), host, len));
+            if (!same_host || (login && strcmp(node_get_string(entry, "default", ""), "true") != 0))
                 continue;
             free(login);
-            login = mem_str(node_new_string(entry, "name", ""));
+            login = mem_str(node_get_string(entry, "name", ""));
         }
     }
     doc_done(&doc);
@@ -370,16 +370,16 @@ static void add_member(struct buf *out, const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     if (n && n->kind == NODE_INT)
-        buf_addf(out, "%lld", (long long)node_new_int(map, key, 0));
+        buf_addf(out, "%lld", (long long)node_get_int(map, key, 0));
     else
-        buf_addstr(out, node_new_string(map, key, ""));
+        buf_addstr(out, node_get_string(map, key, ""));
 }
 
 /* Another fork may have a branch of the same name. */
 static bool is_from_owner(const struct forge_shape *s, const char *owner, const struct node *entry)
 {
     const struct node *by = s->owner ? node_get(entry, s->owner) : NULL;
-    return by && by->kind == NODE_MAP && strcasecmp(node_new_string(by, "login", ""), owner) == 0;
+    return by && by->kind == NODE_MAP && strcasecmp(node_get_string(by, "login", ""), owner) == 0;
 }
 
 static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
@@ -388,7 +388,7 @@ static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
     const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
     if (p->owner)
         return is_from_owner(s, p->owner, entry);
-    return (!s->head || strcmp(node_new_string(entry, s->head, ""), p->branch) == 0) &&
+    return (!s->head || strcmp(node_get_string(entry, s->head, ""), p->branch) == 0) &&
            !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
 }
 

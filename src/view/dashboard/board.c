@@ -124,8 +124,8 @@ static void apply_started(struct board_task *t, const struct event *ev)
 {
     if (t->attempt != ev->attempt)
         apply_preparing(t, ev);
-    replace_string(&t->engine, node_new_string(ev->data, "engine", t->engine));
-    replace_string(&t->workspace, node_new_string(ev->data, "workspace", t->workspace));
+    replace_string(&t->engine, node_get_string(ev->data, "engine", t->engine));
+    replace_string(&t->workspace, node_get_string(ev->data, "workspace", t->workspace));
     enter_state(t, TASK_RUNNING, ev->time);
 }
 
@@ -142,8 +142,8 @@ static void apply_question(struct board_task *t, const struct event *ev)
 static void apply_usage(struct board_task *t, const struct event *ev)
 {
     const struct node *usd = node_get(ev->data, "usd");
-    t->tokens = t->before + node_new_int(ev->data, "tokens_in", 0) +
-                node_new_int(ev->data, "tokens_out", 0) + node_new_int(ev->data, "cache_made", 0);
+    t->tokens = t->before + node_get_int(ev->data, "tokens_in", 0) +
+                node_get_int(ev->data, "tokens_out", 0) + node_get_int(ev->data, "cache_made", 0);
     if (usd && usd->kind == NODE_REAL)
         t->usd = (t->usd_before > 0 ? t->usd_before : 0) + usd->real;
 }
@@ -162,7 +162,7 @@ static void apply_exited(struct board_task *t, const struct event *ev)
 
 static void apply_committed(struct board_task *t, const struct event *ev)
 {
-    replace_string(&t->commit, node_new_string(ev->data, "commit", NULL));
+    replace_string(&t->commit, node_get_string(ev->data, "commit", NULL));
     t->files = -1; /* count them again */
     enter_state(t, TASK_LANDING, ev->time);
 }
@@ -175,8 +175,8 @@ static void apply_verified(struct board_task *t, const struct event *ev)
 static void set_reason(struct board_task *t, const struct event *ev)
 {
     autobuf struct buf why = BUF_INIT;
-    buf_addstr(&why, node_new_string(ev->data, "class", ""));
-    buf_addf(&why, "%s%s", why.len ? ": " : "", node_new_string(ev->data, "reason", ""));
+    buf_addstr(&why, node_get_string(ev->data, "class", ""));
+    buf_addf(&why, "%s%s", why.len ? ": " : "", node_get_string(ev->data, "reason", ""));
     replace_string(&t->reason, why.len ? why.s : NULL);
     activity_set(&t->doing, NULL);
 }
@@ -184,14 +184,14 @@ static void set_reason(struct board_task *t, const struct event *ev)
 static void apply_retried(struct board_task *t, const struct event *ev)
 {
     set_reason(t, ev);
-    t->resume = ev->time + node_new_int(ev->data, "delay_ms", 0);
+    t->resume = ev->time + node_get_int(ev->data, "delay_ms", 0);
     enter_state(t, TASK_WAITING, ev->time);
 }
 
 static void apply_parked(struct board_task *t, const struct event *ev)
 {
     apply_retried(t, ev);
-    t->lane = node_new_int(ev->data, "lane", 0);
+    t->lane = node_get_int(ev->data, "lane", 0);
 }
 
 static void end_task(struct board_task *t, const struct event *ev, enum task_state state)
@@ -214,7 +214,7 @@ static void apply_landed(struct board_task *t, const struct event *ev)
 
 static void apply_conflict(struct board_task *t, const struct event *ev)
 {
-    autofree char *why = mem_printf("conflict: %s", node_new_string(ev->data, "files", ""));
+    autofree char *why = mem_printf("conflict: %s", node_get_string(ev->data, "files", ""));
     replace_string(&t->reason, why);
     end_task(t, ev, TASK_CONFLICTED);
 }
@@ -278,7 +278,7 @@ static void apply_budget(struct board *b, const struct event *ev)
         return;
     if (usd && usd->kind == NODE_REAL)
         b->budget.usd = usd->real;
-    b->budget.tokens = node_new_int(ev->data, "budget_tokens", b->budget.tokens);
+    b->budget.tokens = node_get_int(ev->data, "budget_tokens", b->budget.tokens);
 }
 
 static void apply_run_event(struct board *b, const struct event *ev)
@@ -290,7 +290,7 @@ static void apply_run_event(struct board *b, const struct event *ev)
     if (ev->kind == EV_RUN_PAUSED)
         b->paused = true;
     if (ev->kind == EV_RUN_WORKERS)
-        b->workers = node_new_int(ev->data, "workers", b->workers);
+        b->workers = node_get_int(ev->data, "workers", b->workers);
     if (ev->kind == EV_RUN_FINISHED)
         b->finished = ev->time;
     if (ev->kind == EV_BUDGET_RAISED)

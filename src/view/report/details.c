@@ -138,7 +138,7 @@ static void keep_outside_paths(struct report_details *m, struct report_life *l,
 static void keep_conflicts(struct report_details *m, struct report_life *l, const struct node *data)
 {
     l->conflicts.n = 0;
-    for (const char *s = node_new_string(data, "files", ""); *s;) {
+    for (const char *s = node_get_string(data, "files", ""); *s;) {
         const char *lines = strstr(s, " (line"), *comma = strstr(s, ", ");
         const char *end = comma ? comma : s + strlen(s);
         if (lines && lines < end) {

@@ -51,9 +51,9 @@ static void encode_outcome(const struct node *from, struct arena *a, struct node
     static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};
     static const char *const counts[] = {"helpers", "denials"};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        put_string(a, map, texts[i], from ? node_new_string(from, texts[i], NULL) : NULL);
+        put_string(a, map, texts[i], from ? node_get_string(from, texts[i], NULL) : NULL);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-        put_int(a, map, counts[i], from, from ? node_new_int(from, counts[i], 0) : 0);
+        put_int(a, map, counts[i], from, from ? node_get_int(from, counts[i], 0) : 0);
 }
 
 static void encode_task(const struct report_task *t, struct arena *a, struct node *map)
@@ -122,11 +122,11 @@ static void encode_change(const struct report_change *c, struct arena *a, struct
     put_string(a, map, "task", c->task);
     put_list(a, map, "tasks", c->data);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        put_string(a, map, keys[i], node_new_string(c->data, keys[i], NULL));
+        put_string(a, map, keys[i], node_get_string(c->data, keys[i], NULL));
     node_put_bool(a, map, "restored", restored && restored->truth);
     put_list(a, map, "paths", c->data);
-    if (node_new_int(c->data, "more", 0))
-        node_put_int(a, map, "more", node_new_int(c->data, "more", 0));
+    if (node_get_int(c->data, "more", 0))
+        node_put_int(a, map, "more", node_get_int(c->data, "more", 0));
 }
 
 struct node *report_encode(const struct report *r, struct arena *a)

@@ -42,7 +42,7 @@ static void keep_output(struct report *r, const struct store_event *ev, const st
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t)
-        t->output = keep_string(r, node_new_string(data, "output", t->output));
+        t->output = keep_string(r, node_get_string(data, "output", t->output));
 }
 
 static void note_salvage(struct report *r, const struct store_event *ev, const struct node *data)
@@ -55,7 +55,7 @@ static void note_salvage(struct report *r, const struct store_event *ev, const s
 /* Saved work of a task has the name ".../RUN/TASK/ATTEMPT". */
 static void note_lost_work(struct report *r, const struct node *data)
 {
-    const char *name = node_new_string(data, "name", "");
+    const char *name = node_get_string(data, "name", "");
     for (size_t i = 0; i < r->n; i++) {
         struct report_task *t = &r->tasks[i];
         autofree char *saved =
@@ -81,7 +81,7 @@ static void note_parked(struct report *r, const struct store_event *ev, const st
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t && ev->attempt == t->row.attempts && strcmp(t->row.state, "waiting") == 0)
-        t->lane = node_new_int(data, "lane", -1);
+        t->lane = node_get_int(data, "lane", -1);
 }
 
 /* The task of the event, if the attempt of the event is running. */
@@ -126,7 +126,7 @@ static void note_landing(struct report *r, const struct store_event *ev, const s
 {
     struct report_task *t = find_unlanded(r, ev);
     if (strcmp(ev->name, "task.landed") == 0) {
-        t->stands = keep_string(r, node_new_string(data, "commit", NULL));
+        t->stands = keep_string(r, node_get_string(data, "commit", NULL));
         t->follows_landing = false;
     } else if (strcmp(ev->name, "task.continued") == 0) {
         t->follows_landing = t->stands;

@@ -253,9 +253,9 @@ static void add_plan_task(struct arena *a, struct node *list, const struct node 
 {
     struct node *map = node_add_map(a, list);
     const struct node *read_only = node_get(task, "read_only");
-    node_put_string(a, map, "id", node_new_string(task, "id", NULL));
-    node_put_string(a, map, "group", node_new_string(task, "group", NULL));
-    node_put_string(a, map, "model", node_new_string(task, "model", NULL));
+    node_put_string(a, map, "id", node_get_string(task, "id", NULL));
+    node_put_string(a, map, "group", node_get_string(task, "group", NULL));
+    node_put_string(a, map, "model", node_get_string(task, "model", NULL));
     node_put_bool(a, map, "read_only",
                   read_only && read_only->kind == NODE_BOOL && read_only->truth);
     copy_list(a, map, "depends_on", task);

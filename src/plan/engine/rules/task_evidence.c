@@ -6,7 +6,7 @@
 
 static const char *keep_string(const struct event *ev, const char *member, struct arena *a)
 {
-    const char *s = node_new_string(ev->data, member, NULL);
+    const char *s = node_get_string(ev->data, member, NULL);
     return s ? arena_str(a, s) : NULL;
 }
 
@@ -36,7 +36,7 @@ static struct next_session decode_next_session(const struct event *ev, struct ar
                                 .remake_workspace = node_get(ev->data, "remade"),
                                 .remake_from = keep_string(ev, "from", a)};
     if (next.session)
-        next.repair = find_repair(node_new_string(ev->data, "tree", ""));
+        next.repair = find_repair(node_get_string(ev->data, "tree", ""));
     return next;
 }
 
@@ -50,7 +50,7 @@ static void count_retry(struct task_evidence *t, const char *class)
 static void note_next_attempt(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
     const struct next_session next = decode_next_session(ev, a);
-    const char *class = node_new_string(ev->data, "class", "");
+    const char *class = node_get_string(ev->data, "class", "");
     bool conflict =
         strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || next.repair == REPAIR_CONFLICT;
     t->in_conflict = t->in_conflict || (conflict && next.session);
@@ -69,10 +69,10 @@ static void note_next_attempt(struct task_evidence *t, const struct event *ev, s
 static void note_parked(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
     if (!node_get(ev->data, "reset"))
-        count_retry(t, node_new_string(ev->data, "class", ""));
+        count_retry(t, node_get_string(ev->data, "class", ""));
     note_next_attempt(t, ev, a);
     if (ev->attempt == t->attempts && ev->data)
-        t->parked_until = ev->time + node_new_int(ev->data, "delay_ms", 0);
+        t->parked_until = ev->time + node_get_int(ev->data, "delay_ms", 0);
 }
 
 /* A switch to the fallback uses no retry. */
@@ -83,7 +83,7 @@ static void note_retried(struct task_evidence *t, const struct event *ev, struct
         return;
     }
     if (!node_get(ev->data, "fallback"))
-        count_retry(t, node_new_string(ev->data, "class", ""));
+        count_retry(t, node_get_string(ev->data, "class", ""));
     note_next_attempt(t, ev, a);
 }
 
