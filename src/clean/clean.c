@@ -102,7 +102,7 @@ static int clean_all(struct cleaner *c, struct err *err)
 int clean(const struct clean_options *opts, struct err *err)
 {
     struct cleaner c = {
-        .opts = opts, .at = {.git_dir = opts->repo->common}, .base_tree = PRISTINE_INIT};
+        .opts = opts, .at = {.git_dir = opts->repo->common}, .base_tree = BASE_TREE_INIT};
     autoclose int lock = -1;
     struct err none = {0};
     if (access(opts->state_dir, F_OK) < 0) /* nothing ever ran here */

@@ -16,7 +16,7 @@
 enum disk_part {
     DISK_WORKSPACES, /* of tasks, both of live runs and of ended ones */
     DISK_LEAVING,    /* out of use; deleted in the background or by the next run */
-    DISK_PRISTINE,   /* base trees of workspaces */
+    DISK_BASE_TREES, /* base trees of workspaces */
     DISK_SHARED,     /* folders that workspaces share, kept between runs */
     DISK_LOGS,       /* the folders of runs */
     DISK_VAULT,      /* copies of saved work */

@@ -262,7 +262,7 @@ static const struct {
     {"disk.reflink", "cheap copies", examine_reflink, 0},
     {"disk.workspaces", "workspaces", examine_disk_use, DISK_WORKSPACES},
     {"disk.leaving", "being deleted", examine_disk_use, DISK_LEAVING},
-    {"disk.pristine", "base trees", examine_disk_use, DISK_PRISTINE},
+    {"disk.pristine", "base trees", examine_disk_use, DISK_BASE_TREES},
     {"disk.shared", "shared folders", examine_disk_use, DISK_SHARED},
     {"disk.logs", "logs of runs", examine_disk_use, DISK_LOGS},
     {"disk.vault", "copies of saved work", examine_disk_use, DISK_VAULT},

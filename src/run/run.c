@@ -374,7 +374,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->plan_path = path;
     run->fill = (struct fill){.mould = MOULD_INIT};
     run->overlay = (struct overlay_fill){
-        .tracked = TRACKED_INIT, .base_tree = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
+        .tracked = TRACKED_INIT, .base_tree = BASE_TREE_INIT, .draft = BASE_TREE_DRAFT_INIT};
     run->publisher = (struct publisher){.lock = BASE_TURN_INIT, .base_seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;

@@ -64,7 +64,7 @@ bool lookup_is_there(void)
     return open_repo(&look, NULL) == 0 && has_runs(&look);
 }
 
-int lookup_open_mended(struct lookup *look, bool repairs)
+int lookup_open_repair(struct lookup *look, bool repairs)
 {
     struct err err = {0};
     if (open_repo(look, &err) || lookup_with_its_git(&look->repo, &err) ||
@@ -77,7 +77,7 @@ int lookup_open_mended(struct lookup *look, bool repairs)
 
 int lookup_open(struct lookup *look)
 {
-    return lookup_open_mended(look, false);
+    return lookup_open_repair(look, false);
 }
 
 int lookup_find(struct lookup *look)

@@ -29,7 +29,7 @@ bool lookup_is_there(void); /* true if anything was ever run here; prints nothin
 
 /* The same. With `repairs` we may write: if the store is damaged or lost, we first make a new one
  * from the folders of the runs. */
-int lookup_open_mended(struct lookup *look, bool repairs);
+int lookup_open_repair(struct lookup *look, bool repairs);
 void lookup_close(struct lookup *look);
 #define autolook own_cleanup(lookup_close)
 

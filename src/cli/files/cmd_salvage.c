@@ -40,7 +40,7 @@ static void restore_refs(const struct salvage_context *p)
 {
     autostrv struct strv restored = {0};
     struct err err = {0};
-    if (vault_mend(&p->at, NULL, &restored, &err))
+    if (vault_restore(&p->at, NULL, &restored, &err))
         (void)fprintf(stderr, "anabranch: %s\n", err.msg);
     for (size_t i = 0; i < restored.n; i++)
         (void)fprintf(stderr, "anabranch: another program had deleted or moved %s: restored\n",

@@ -28,7 +28,7 @@ static int run_resume(const void *options, int argc, char **argv)
         .keep_failed = opts->keep_failed,
         .dry_run = opts->dry_run,
     };
-    int code = lookup_open_mended(&look, !opts->dry_run);
+    int code = lookup_open_repair(&look, !opts->dry_run);
     if (code == EXIT_OK && !opts->dry_run && live_run_continue(&look, argc ? argv[0] : NULL, &code))
         return code;
     if (code == EXIT_OK && opts->saved && opts->plan)

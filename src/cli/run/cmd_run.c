@@ -30,7 +30,7 @@ static int resume_newest(const char *path, const struct run_opts *opts)
     };
     if (!lookup_is_there())
         return -1;
-    int code = lookup_open_mended(&look, !opts->dry_run);
+    int code = lookup_open_repair(&look, !opts->dry_run);
     autofree char *id = code == EXIT_OK ? resume_run_of(&look, path) : NULL;
     return code != EXIT_OK ? code : id ? resume_call(&look, id, &rc) : -1;
 }

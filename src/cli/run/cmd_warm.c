@@ -39,7 +39,7 @@ static enum provider find_provider(const struct git_repo *repo, enum provider as
 static int make_base_tree(const struct git_repo *repo, const char *state, const char *commit)
 {
     struct git_place at = {.git_dir = repo->common};
-    autopristine struct base_tree base_tree = PRISTINE_INIT;
+    autobase_tree struct base_tree base_tree = BASE_TREE_INIT;
     int64_t start = clock_mono();
     struct err err = {0};
     if (dirs_make(state, &err) || base_tree_make(&base_tree, &at, state, commit, &err))

@@ -14,6 +14,6 @@ int one_call(const struct command *cmd, const struct one_opts *opts, const char 
         .say = say,
         .fresh = opts->fresh,
     };
-    int code = lookup_open_mended(&look, true);
+    int code = lookup_open_repair(&look, true);
     return code == EXIT_OK ? resume_call(&look, opts->run ? opts->run : "last", &rc) : code;
 }

@@ -258,15 +258,15 @@ static int record_tasks(struct run *run, struct err *err)
 static void restore_saved(struct run *run)
 {
     struct git_place at = {.git_dir = run->pf->repo.common};
-    autostrv struct strv mended = {0};
+    autostrv struct strv restored = {0};
     struct err err = {0};
     if (vault_tidy(&at, run->id, &err))
         record_error(run, -1, &err);
-    if (vault_mend(&at, NULL, &mended, &err))
+    if (vault_restore(&at, NULL, &restored, &err))
         record_error(run, -1, &err);
-    for (size_t i = 0; i < mended.n; i++) {
+    for (size_t i = 0; i < restored.n; i++) {
         (void)err_set(&err, ERR_ENV, "another program had deleted or moved %s: it is restored",
-                      mended.v[i]);
+                      restored.v[i]);
         record_error(run, -1, &err);
     }
 }

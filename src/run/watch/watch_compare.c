@@ -64,7 +64,7 @@ static void check_salvage(struct repo_watch_look *l, const struct git_change *c)
     struct err err = {0};
     if (!c->from.s) /* every run makes new refs */
         return;
-    if (vault_mend(&at, c->name, &restored_refs, &err))
+    if (vault_restore(&at, c->name, &restored_refs, &err))
         record_error(l->run, -1, &err);
     bool restored = ref_is_at(&at, c->name, c->from.s);
     bool lost = !restored && !has_object(&at, c->from.s);
@@ -114,7 +114,7 @@ static void restore_branch(struct repo_watch_look *l, const struct shared_confli
     struct err err = {0};
     if (has_commit(l->run, c->commit))
         return;
-    if (vault_mend(&at, ref, &restored_refs, &err))
+    if (vault_restore(&at, ref, &restored_refs, &err))
         record_error(l->run, c->task, &err);
     struct finding f = {
         .what = "ref", .name = ref, .from = c->commit, .restored = ref_is_at(&at, ref, c->commit)};

@@ -282,7 +282,8 @@ static int restore_all(struct restorer *m, const char *dir, struct err *err)
     return rc;
 }
 
-int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err)
+int vault_restore(const struct git_place *at, const char *ref, struct strv *ret_refs,
+                  struct err *err)
 {
     autofree char *dir = get_vault_dir(at), *path = ref ? get_bundle_path(at, ref) : mem_str(dir);
     struct restorer m = {.at = {.git_dir = at->git_dir},

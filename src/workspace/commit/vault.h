@@ -17,7 +17,7 @@
 #define VAULT_ENDING ".bundle"
 
 /* Branches of tasks in conflict have a bundle too, RUN/TASK/branch.bundle. A person may delete
- * such a branch, so only vault_mend() with exactly this ref restores it. */
+ * such a branch, so only vault_restore() with exactly this ref restores it. */
 #define VAULT_BRANCHES "refs/heads/anabranch/"
 
 /* Makes the bundle of a salvage. `ref` is the full name of its first ref, which is at `commit`; if
@@ -30,7 +30,8 @@ int vault_keep(const struct git_place *at, const char *ref, const char *commit, 
 
 /* Restores refs that the bundles have and that the repository has lost or moved; appends them to
  * ret_refs. `ref` limits this to its salvage; NULL: all salvages. */
-int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err);
+int vault_restore(const struct git_place *at, const char *ref, struct strv *ret_refs,
+                  struct err *err);
 
 /* Removes lock files that git processes of a killed run have left in the vault. */
 int vault_tidy(const struct git_place *at, const char *run, struct err *err);

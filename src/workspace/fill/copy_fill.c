@@ -409,11 +409,11 @@ static bool is_worth_it(const char *index, const char *commit)
 static void find_tree(const struct git_repo *repo, const char *commit, char **ret_from,
                       char **ret_index)
 {
-    autofree char *pristine = mem_printf("%s/anabranch/pristine/%s", repo->common, commit);
-    autofree char *index = mem_printf("%s/index", pristine);
-    autofree char *below = mem_printf("%s/below", pristine); /* a delta does not have all files */
+    autofree char *tree = mem_printf("%s/anabranch/pristine/%s", repo->common, commit);
+    autofree char *index = mem_printf("%s/index", tree);
+    autofree char *below = mem_printf("%s/below", tree); /* a delta does not have all files */
     bool there = access(index, R_OK) == 0 && access(below, F_OK) < 0;
-    *ret_from = there ? mem_printf("%s/tree", pristine) : mem_str(repo->root);
+    *ret_from = there ? mem_printf("%s/tree", tree) : mem_str(repo->root);
     *ret_index = there ? steal_ptr(index) : mem_printf("%s/index", repo->git_dir);
 }
 

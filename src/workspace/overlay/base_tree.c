@@ -35,7 +35,7 @@ void base_tree_done(struct base_tree *p)
     free(p->dir);
     free(p->commit);
     own_close(&p->lock);
-    *p = (struct base_tree)PRISTINE_INIT;
+    *p = (struct base_tree)BASE_TREE_INIT;
 }
 
 char *base_tree_tree(const struct base_tree *p)
@@ -201,7 +201,7 @@ void base_tree_draft_done(struct base_tree_draft *d)
     free(d->commit);
     free(d->from);
     own_close(&d->lock);
-    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)BASE_TREE_DRAFT_INIT;
 }
 
 /* A base tree that nobody uses, or an abandoned draft. */
@@ -329,7 +329,7 @@ int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char
     own_cleanup(idle_done) struct idle idle = {.lock = -1};
     autoclose int fd =
         -1; /* otherwise two processes that begin at once would take each other's draft for idle */
-    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)BASE_TREE_DRAFT_INIT;
     if (dirs_make(dir, err) || dirs_make(tmp, err) || dirs_lock(turn, &fd, err))
         return -1;
     find_idle(state_dir, dir, &idle, ret_left);
@@ -403,7 +403,7 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     own_cleanup(idle_done) struct idle shared = {.lock = -1};
     autoclose int fd = -1;
     struct err none = {0};
-    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)BASE_TREE_DRAFT_INIT;
     if (dirs_lock(turn, &fd, &none))
         return false;
     find_for_delta(dir, &shared);
@@ -486,7 +486,7 @@ static int run_git(const struct base_tree_draft *d, const struct git_place *at, 
 static int make_once(const struct git_place *at, const char *state_dir, const char *commit,
                      bool fresh, bool *ret_ours, struct strv *left, struct err *err)
 {
-    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    autodraft struct base_tree_draft d = BASE_TREE_DRAFT_INIT;
     return base_tree_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
                    base_tree_finish(&d, ret_ours, left, err)
                ? -1

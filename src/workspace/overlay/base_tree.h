@@ -26,12 +26,12 @@ struct base_tree {
     int lock;           /* nobody changes the files while we hold this open */
 };
 
-#define PRISTINE_INIT                                                                              \
+#define BASE_TREE_INIT                                                                             \
     {                                                                                              \
         .lock = -1                                                                                 \
     }
 void base_tree_done(struct base_tree *p);
-#define autopristine own_cleanup(base_tree_done)
+#define autobase_tree own_cleanup(base_tree_done)
 
 /* Locks the base tree of a commit. *ret_there is false if there is none, if somebody has changed
  * it since git wrote it, or if it contains more than files (submodules). With `made_now` (we have
@@ -48,7 +48,7 @@ struct base_tree_draft {
     int lock;
 };
 
-#define PRISTINE_DRAFT_INIT                                                                        \
+#define BASE_TREE_DRAFT_INIT                                                                       \
     {                                                                                              \
         .lock = -1                                                                                 \
     }

@@ -353,7 +353,7 @@ static int enter_workspace(const char *workspace, const char *common, struct bas
                            struct layers_hold *h, struct err *err)
 {
     bool may_join = !below;
-    autopristine struct base_tree own = PRISTINE_INIT;
+    autobase_tree struct base_tree own = BASE_TREE_INIT;
     autofree char *state = mem_printf("%s/anabranch", common);
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
     if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))

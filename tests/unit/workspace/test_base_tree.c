@@ -60,7 +60,7 @@ static char *look(void **state, const struct base_tree *p)
 
 static void it_has_the_files(void **state)
 {
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
     autofree char *seen = look(state, &p);
@@ -77,7 +77,7 @@ static ino_t inode_of(const struct base_tree *p)
 
 static void one_that_nobody_uses_is_brought_forward(void **state)
 {
-    struct base_tree p = PRISTINE_INIT;
+    struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD^", &p, &err), 0);
     ino_t first = inode_of(&p);
@@ -94,7 +94,7 @@ static void one_that_nobody_uses_is_brought_forward(void **state)
 
 static void one_in_use_stays(void **state)
 {
-    autopristine struct base_tree old = PRISTINE_INIT, new = PRISTINE_INIT;
+    autobase_tree struct base_tree old = BASE_TREE_INIT, new = BASE_TREE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD^", &old, &err), 0);
     assert_int_equal(make(state, "HEAD", &new, &err), 0);
@@ -109,7 +109,7 @@ static void one_that_was_changed_is_not_used(void **state)
     static const char *const damages[] = {"echo x >d/b", "rm c",    "echo new >new",
                                           "chmod +x c",  "rm -r d", "touch d/b"};
     for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
-        struct base_tree p = PRISTINE_INIT;
+        struct base_tree p = BASE_TREE_INIT;
         struct err err = {0};
         assert_int_equal(make(state, "HEAD", &p, &err), 0);
         autofree char *line = mem_printf("cd '%s/tree' && %s", p.dir, damages[i]);
@@ -128,7 +128,7 @@ static void half_made_ones_go(void **state)
     autofree char *line = mem_printf("mkdir -p .git/anabranch/pristine/%s.1.new/tree "
                                      ".git/anabranch/pristine/empty.2.new",
                                      commit);
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     free(shell(*state, line));
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
@@ -138,7 +138,7 @@ static void half_made_ones_go(void **state)
 
 static void submodules_are_not_shared(void **state)
 {
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     free(shell(*state, "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && "
                        "git commit -qm sub"));
@@ -148,7 +148,7 @@ static void submodules_are_not_shared(void **state)
 
 static void settings_of_the_user_do_not_count(void **state)
 {
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     free(shell(*state, "git config core.splitIndex true && git config core.untrackedCache true && "
                        "git config index.version 4 && git sparse-checkout set --no-cone /c"));
@@ -169,5 +169,5 @@ int main(void)
         TEST(submodules_are_not_shared),
         TEST(settings_of_the_user_do_not_count),
     };
-    return cmocka_run_group_tests_name("pristine", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base_tree", tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static char *made_of_first(void **state)
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *own = mem_printf("%s/anabranch", git), *first = commit_of(state, "HEAD^");
     struct git_place at = {.git_dir = git};
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct err err = {0};
     assert_int_equal(base_tree_make(&p, &at, own, first, &err), 0);
     return steal_ptr(own);
@@ -66,7 +66,7 @@ static bool go_forward(void **state, const char *own)
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *second = commit_of(state, "HEAD");
     autostrv struct strv left = {0};
-    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    autodraft struct base_tree_draft d = BASE_TREE_DRAFT_INIT;
     struct err err = {0};
     assert_int_equal(base_tree_begin(&d, own, second, false, &left, &err), 0);
     assert_non_null(d.from);
@@ -132,7 +132,7 @@ static void make_delta(void **state, const char *git, const char *own, struct ba
     autofree char *from = commit_of(state, "HEAD^"), *to = commit_of(state, "HEAD");
     struct git_place at = {.git_dir = git};
     autostrv struct strv left = {0};
-    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    autodraft struct base_tree_draft d = BASE_TREE_DRAFT_INIT;
     struct err err = {0};
     assert_int_equal(base_tree_make(first, &at, own, from, &err), 0);
     assert_true(base_tree_begin_delta(&d, own, to));
@@ -149,7 +149,7 @@ static void make_delta(void **state, const char *git, const char *own, struct ba
 static bool can_be_taken(void **state, const char *git, const char *own)
 {
     autofree char *to = commit_of(state, "HEAD");
-    autopristine struct base_tree p = PRISTINE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct git_place at = {.git_dir = git};
     struct err err = {0};
     bool there = false;
@@ -179,7 +179,7 @@ static void a_delta_that_was_changed_is_not_used(void **state)
         make_repository(state, "rm a && echo 5 >d/b && echo new >d/e/new");
         autofree char *git = mem_printf("%s/.git", (const char *)*state);
         autofree char *own = mem_printf("%s/anabranch", git);
-        autopristine struct base_tree first = PRISTINE_INIT;
+        autobase_tree struct base_tree first = BASE_TREE_INIT;
         make_delta(state, git, own, &first);
         assert_true(can_be_taken(state, git, own));
         autofree char *line = mem_printf("from=%s/pristine/$(git rev-parse HEAD^) "
@@ -197,8 +197,8 @@ static void a_delta_holds_what_it_goes_over(void **state)
     make_repository(state, "echo 5 >d/b");
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *own = mem_printf("%s/anabranch", git), *to = commit_of(state, "HEAD");
-    struct base_tree first = PRISTINE_INIT;
-    autopristine struct base_tree p = PRISTINE_INIT;
+    struct base_tree first = BASE_TREE_INIT;
+    autobase_tree struct base_tree p = BASE_TREE_INIT;
     struct git_place at = {.git_dir = git};
     struct err err = {0};
     bool there;
@@ -207,7 +207,7 @@ static void a_delta_holds_what_it_goes_over(void **state)
     assert_true(there);
     base_tree_done(&first);
     autostrv struct strv left = {0};
-    struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    struct base_tree_draft d = BASE_TREE_DRAFT_INIT;
     assert_int_equal(base_tree_begin(&d, own, "0", false, &left, &err), 0);
     assert_null(d.from);
     assert_int_equal(left.n, 0);

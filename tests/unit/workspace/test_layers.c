@@ -54,7 +54,7 @@ static void needs_overlays(void **state)
 static void what_is_below_several_is_looked_at_once(void **state)
 {
     needs_overlays(state);
-    autopristine struct base_tree below = PRISTINE_INIT, other = PRISTINE_INIT;
+    autobase_tree struct base_tree below = BASE_TREE_INIT, other = BASE_TREE_INIT;
     struct layers_hold a, b, c;
     struct err err = {0};
     assert_int_equal(take(state, "a", &below, &a, &err), 0);
@@ -71,7 +71,7 @@ static void what_is_below_several_is_looked_at_once(void **state)
 static void each_holds_what_is_below(void **state)
 {
     needs_overlays(state);
-    struct base_tree below = PRISTINE_INIT;
+    struct base_tree below = BASE_TREE_INIT;
     struct layers_hold a, b;
     struct err err = {0};
     int fd = -1;

@@ -53,8 +53,8 @@ static int make_sha256(void **state)
     return make_repository(state, "sha256");
 }
 
-/* Scans and mends; the index that this gives is the repository's. */
-static bool mend(void **state)
+/* Scans and repairs; the resulting index is the repository's. */
+static bool repair_index(void **state)
 {
     autofree char *git = mem_printf("%s/.git", (char *)*state);
     autofree char *index = mem_printf("%s/filled", git), *to = mem_printf("%s/mended", git);
@@ -85,7 +85,7 @@ static void test_as_new(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         run(state, changes[i]);
-        if (!mend(state))
+        if (!repair_index(state))
             fail_msg("was left to git: %s", changes[i]);
         autofree char *said =
             shell(*state, "mv .git/mended .git/index && " LIST " | diff .git/list - && "
@@ -100,7 +100,7 @@ static void test_as_new(void **state)
 static void test_index_is_new(void **state)
 {
     run(state, "echo longer >a && rm d/e/b");
-    assert_true(mend(state));
+    assert_true(repair_index(state));
     run(state, "touch -d '1 minute' .git/mended && cp -p .git/mended .git/filled");
     autofree char *git = mem_printf("%s/.git/filled", (char *)*state);
     autofree char *tree = shell(*state, "git rev-parse HEAD^{tree}");
@@ -120,7 +120,7 @@ static void test_left_to_git(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         run(state, changes[i]);
-        if (mend(state))
+        if (repair_index(state))
             fail_msg("was not left to git: %s", changes[i]);
         run(state,
             "git reset -q --hard && git clean -q -ffdx && " AGE " && cp -p .git/index .git/filled");

@@ -18,10 +18,10 @@
 #include "folder.h"
 #include "shell.h"
 
-/* In the folder: the repository, what is pristine of it, and an overlay at `at`. */
+/* In the folder: the repository, its base tree, and an overlay at `at`. */
 struct world {
     char *dir;
-    struct base_tree pristine;
+    struct base_tree base_tree;
     bool works; /* overlays do here */
 };
 
@@ -41,9 +41,9 @@ static int mount_it(struct world *w, struct err *err)
     autofree char *commit = run(w, "git -C repo rev-parse HEAD");
     struct git_place at = {.git_dir = git};
     commit[strcspn(commit, "\n")] = '\0';
-    if (base_tree_make(&w->pristine, &at, state, commit, err))
+    if (base_tree_make(&w->base_tree, &at, state, commit, err))
         return -1;
-    autofree char *lower = base_tree_tree(&w->pristine), *upper = in(w, "upper");
+    autofree char *lower = base_tree_tree(&w->base_tree), *upper = in(w, "upper");
     autofree char *work = in(w, "work"), *show = in(w, "at");
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = show};
     return overlay_mount(&o, err);
@@ -55,7 +55,7 @@ static int make_world(void **state)
     void *dir = NULL;
     struct err err = {0};
     *state = w;
-    *w = (struct world){.pristine = PRISTINE_INIT};
+    *w = (struct world){.base_tree = BASE_TREE_INIT};
     if (make_folder(&dir))
         return -1;
     w->dir = dir;
@@ -72,7 +72,7 @@ static int end_world(void **state)
     autofree char *at = in(w, "at");
     void *dir = w->dir;
     int rc = overlay_unmount(at, NULL);
-    base_tree_done(&w->pristine);
+    base_tree_done(&w->base_tree);
     rc |= remove_folder(&dir);
     free(w);
     return rc;
@@ -96,7 +96,7 @@ static void add_sorted(struct buf *out, const struct strv *list)
 static char *scan(const struct world *w)
 {
     autofree char *tree = run(w, "git -C repo rev-parse HEAD^{tree}");
-    autofree char *index = base_tree_index(&w->pristine), *upper = in(w, "upper");
+    autofree char *index = base_tree_index(&w->base_tree), *upper = in(w, "upper");
     autobuf struct buf out = BUF_INIT;
     autoworkscan struct work_scan found = {0};
     tree[strcspn(tree, "\n")] = '\0';
@@ -175,7 +175,7 @@ static void what_is_below_stays(void **state)
         skip();
     autofree char *line =
         mem_printf("cd at && echo 2 >a && rm -r d && cat '%s/tree/a' && ls '%s/tree/d'",
-                   w->pristine.dir, w->pristine.dir);
+                   w->base_tree.dir, w->base_tree.dir);
     autofree char *out = run(w, line);
     assert_string_equal(out, "1\ne\nz\n");
 }
