@@ -89,7 +89,7 @@ static int64_t find_first_interrupted(const struct cleaner *c)
 
 static int finish_checkout(struct cleaner *c, struct err *err)
 {
-    autoturn struct base_lock base_lock = BASE_TURN_INIT;
+    autobase_lock struct base_lock base_lock = BASE_LOCK_INIT;
     autobuf struct buf from = BUF_INIT;
     return base_lock_take(&base_lock, c->opts->state_dir, err) ||
                    checkout_note_mend(&base_lock, c->opts->repo, &from, err)

@@ -160,7 +160,7 @@ static void withdraw_run(struct run *run)
  * If the repair moves the base here, we merge it like a move by others. */
 static void clear_base(struct run *run)
 {
-    autoturn struct base_lock turn = BASE_TURN_INIT;
+    autobase_lock struct base_lock turn = BASE_LOCK_INIT;
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
     if (!run->base || base_lock_take(&turn, run->state_dir, NULL) || turn.fd < 0)
@@ -375,7 +375,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->fill = (struct fill){.mould = MOULD_INIT};
     run->overlay = (struct overlay_fill){
         .tracked = TRACKED_INIT, .base_tree = BASE_TREE_INIT, .draft = BASE_TREE_DRAFT_INIT};
-    run->publisher = (struct publisher){.lock = BASE_TURN_INIT, .base_seen = BUF_INIT};
+    run->publisher = (struct publisher){.lock = BASE_LOCK_INIT, .base_seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
     run->id = id;

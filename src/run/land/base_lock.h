@@ -15,7 +15,7 @@ struct base_lock {
     int fd;      /* has the lock; -1: we do not hold it */
     bool marked; /* we wrote the mark for this move */
 };
-#define BASE_TURN_INIT                                                                             \
+#define BASE_LOCK_INIT                                                                             \
     {                                                                                              \
         .fd = -1                                                                                   \
     }
@@ -43,6 +43,6 @@ void base_lock_unmark(struct base_lock *turn, bool moved);
 
 /* Releases the lock and keeps a mark. */
 void base_lock_done(struct base_lock *turn);
-#define autoturn own_cleanup(base_lock_done)
+#define autobase_lock own_cleanup(base_lock_done)
 
 #endif

@@ -25,7 +25,7 @@ struct continue_session {
     struct buf start; /* "": unchanged */
     struct buf from;  /* salvaged commit; "": none */
 };
-#define TAKE_UP_INIT(...)                                                                          \
+#define CONTINUE_SESSION_INIT(...)                                                                 \
     {                                                                                              \
         .start = BUF_INIT, .from = BUF_INIT, __VA_ARGS__                                           \
     }

@@ -125,9 +125,9 @@ void resume_one_go(struct run *run, uint32_t task)
     const struct resume_task *rt = &run->resume->tasks[task];
     const struct evidence *all = &run->resume->past;
     struct continue_session t =
-        TAKE_UP_INIT(.past = rt->past, .session = rt->session, .say = run->resume->say,
-                     .landed = resume_has_landed(all, rt->past),
-                     .safe = evidence_has_commit(all, rt->past->branch_commit));
+        CONTINUE_SESSION_INIT(.past = rt->past, .session = rt->session, .say = run->resume->say,
+                              .landed = resume_has_landed(all, rt->past),
+                              .safe = evidence_has_commit(all, rt->past->branch_commit));
     struct err err = {0};
     if (t.landed && rt->past->state != TASK_LANDED)
         resume_record_found(run, task);

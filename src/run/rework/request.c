@@ -187,7 +187,7 @@ static int resume_session(struct run *run, uint32_t task, const struct known *k,
                           struct buf *text, struct err *err)
 {
     struct continue_session t =
-        TAKE_UP_INIT(.past = &k->past, .session = k->session, .say = say, .safe = k->safe);
+        CONTINUE_SESSION_INIT(.past = &k->past, .session = k->session, .say = say, .safe = k->safe);
     recall_feedback(run, task);
     int rc = continue_session_find(run, task, &t, err);
     if (rc == 0) {

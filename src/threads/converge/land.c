@@ -344,7 +344,7 @@ static void land_all(struct converge *c, struct base_lock *base_lock)
 int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = state_path(c->repo->common);
-    autoturn struct base_lock base_lock = BASE_TURN_INIT;
+    autobase_lock struct base_lock base_lock = BASE_LOCK_INIT;
     if (dirs_make(state, err) || base_lock_await(&base_lock, state, c->opts.waiting, err))
         return -1;
     gc_hold_take(c->repo->common, state, c->opts.waiting);
