@@ -140,8 +140,8 @@ static bool keep_for_person(struct cleaner *c, const struct leftover_task *t)
     return !contained;
 }
 
-/* Once we are in a user namespace we may no longer see a process that clean_find_users() has found.
- */
+/* clean_find_users() found the processes before we entered a user namespace. From inside we cannot
+ * always see them. */
 static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf command = BUF_INIT;

@@ -20,8 +20,8 @@ struct call {
     int rc;
 };
 
-/* Closing a file releases all locks that this process has on it, no matter who took them. So nobody
- * waits for work that we will never finish. */
+/* We leave work unfinished, so no other process must wait for our locks. If we close a file, the
+ * kernel releases all locks that this process has on it. */
 static void release_locks(const struct store *store, const char *ending)
 {
     autofree char *path = mem_printf("%s%s", sqlite3_db_filename(store->db, "main"), ending);

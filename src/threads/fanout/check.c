@@ -264,7 +264,8 @@ static bool do_overlap(const struct owned *a, const struct owned *b)
     return strncmp(left, right, n) == 0 && glob_overlap(a->glob, b->glob, NULL);
 }
 
-/* Compares new threads with existing ones. Those of one plan were compared when it was read. */
+/* Compares new threads with existing ones. We compared the threads of a plan with each other when
+ * we read the plan. */
 static int check_paths(const struct fanout *f, struct err *err)
 {
     own_cleanup(owned_done) struct owned_list fresh = {0}, there = {0};
