@@ -43,7 +43,7 @@ void run_engine_free(struct run *run)
     free(changeable_engine(run));
 }
 
-static void refuse(struct run *run, const struct engine_event *ev)
+static void refuse_event(struct run *run, const struct engine_event *ev)
 {
     struct err err = {0};
     (void)err_set(&err, ERR_ENV, "task '%s' cannot go on from the state '%s' by the event '%s'",
@@ -103,7 +103,7 @@ static void carry_out(struct run *run, const struct action *a, const struct engi
         task_record_unskipped(run, (uint32_t)a->task);
         break;
     case DO_REFUSE:
-        refuse(run, ev);
+        refuse_event(run, ev);
         break;
     case DO_LAND: /* these answer run_ask() */
     case DO_ABANDON:

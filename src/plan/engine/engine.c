@@ -81,7 +81,7 @@ void engine_advance(struct engine *e, const struct engine_event *ev, enum life_e
 
 /* The simplest events set one member. */
 
-static void drain(struct engine *e, const struct engine_event *ev, struct actions *ret)
+static void drain_run(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
     (void)ev, (void)ret;
     e->draining = true;
@@ -123,7 +123,7 @@ static void make_ready(struct engine *e, const struct engine_event *ev, struct a
     sched_ready(&e->sched, task_of_event(ev));
 }
 
-static void hold(struct engine *e, const struct engine_event *ev, struct actions *ret)
+static void hold_task(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
     (void)ret;
     sched_hold(&e->sched, task_of_event(ev));
@@ -141,7 +141,7 @@ static void end_conflict(struct engine *e, const struct engine_event *ev, struct
     engine_task(e, ev)->in_conflict = false;
 }
 
-static void merge(struct engine *e, const struct engine_event *ev, struct actions *ret)
+static void merge_commit(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
     (void)ret;
     engine_task(e, ev)->merged_tip = e->tip;
@@ -192,7 +192,7 @@ static const struct {
 
     [ENGINE_INTERRUPTED] = {"interrupted", engine_interrupt},
     [ENGINE_BROKE] = {"broke", engine_break},
-    [ENGINE_DRAINED] = {"drained", drain},
+    [ENGINE_DRAINED] = {"drained", drain_run},
     [ENGINE_PAUSED] = {"paused", pause_or_continue},
     [ENGINE_CONTINUED] = {"continued", pause_or_continue},
     [ENGINE_WORKERS_SET] = {"workers set", set_workers},
@@ -222,7 +222,7 @@ static const struct {
     [ENGINE_COMMITTED] = {"committed", end_conflict},
     [ENGINE_QUEUED] = {"queued", engine_queue},
     [ENGINE_UNQUEUED] = {"unqueued", leave_queue},
-    [ENGINE_MERGED] = {"merged", merge},
+    [ENGINE_MERGED] = {"merged", merge_commit},
     [ENGINE_VERIFYING] = {"verifying", .life = LIFE_MERGED},
     [ENGINE_LANDED] = {"landed", engine_land},
     [ENGINE_LANDING_FAILED] = {"landing failed", engine_unland},
@@ -239,7 +239,7 @@ static const struct {
     [ENGINE_PARKED] = {"parked", engine_park},
     [ENGINE_DUE] = {"due", engine_retry_due},
     [ENGINE_READY] = {"ready", make_ready},
-    [ENGINE_HELD] = {"held", hold},
+    [ENGINE_HELD] = {"held", hold_task},
     [ENGINE_ENDED] = {"ended", engine_end},
 
     [ENGINE_SKIPPED] = {"skipped", engine_skip},

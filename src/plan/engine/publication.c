@@ -70,8 +70,8 @@ static struct publication_step decide_after_failure(struct publication *p,
     return (struct publication_step){.action = PUBLICATION_REPAIR};
 }
 
-static struct publication_step decide(struct publication *p, enum publication_event event,
-                                      const struct publication_facts *facts)
+static struct publication_step decide_step(struct publication *p, enum publication_event event,
+                                           const struct publication_facts *facts)
 {
     static const struct publication_step await_user = {PUBLICATION_TAKE_LOCK, USE_PAUSE_MS, true};
     switch (event) {
@@ -97,7 +97,7 @@ static struct publication_step decide(struct publication *p, enum publication_ev
 struct publication_step publication_step(struct publication *p, enum publication_event event,
                                          const struct publication_facts *facts)
 {
-    struct publication_step step = decide(p, event, facts);
+    struct publication_step step = decide_step(p, event, facts);
     step.report = step.report && !p->wait_reported;
     p->wait_reported = p->wait_reported || step.report;
     return step;

@@ -22,8 +22,9 @@ struct request {
     struct buf text;
 };
 
-static int refuse(struct request *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct request *r, const char *fmt, ...)
+static int refuse_request(struct request *r, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+static int refuse_request(struct request *r, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -39,9 +40,9 @@ static int find_task(struct request *r, uint32_t *ret)
     const char *id = node_get_string(r->request, "task", NULL);
     const struct task *t = id ? plan_find(&run->pf->plan, id) : NULL;
     if (!id)
-        return refuse(r, "the request names no task");
+        return refuse_request(r, "the request names no task");
     if (!t || (run->opts.wanted && !run->opts.wanted[t->index]))
-        return refuse(r, "run %s has no task '%s'", run->id, id);
+        return refuse_request(r, "run %s has no task '%s'", run->id, id);
     *ret = t->index;
     return 0;
 }
@@ -53,8 +54,9 @@ static int judge_request(struct request *r, enum request_kind kind, uint32_t *re
     struct err err = {0};
     if (find_task(r, ret_task))
         return -1;
-    return request_judge(r->run, *ret_task, kind, ret, &r->text, &err) ? refuse(r, "%s", err.msg)
-                                                                       : 0;
+    return request_judge(r->run, *ret_task, kind, ret, &r->text, &err)
+               ? refuse_request(r, "%s", err.msg)
+               : 0;
 }
 
 /* Stops a task that waits for a retry or a limit. We adopt its last attempt only to end it. */
@@ -123,7 +125,7 @@ static int retry_task(struct request *r)
     if (find_task(r, &task))
         return -1;
     return request_retry(r->run, task, node_get_bool(r->request, "fresh"), &r->text, &err)
-               ? refuse(r, "%s", err.msg)
+               ? refuse_request(r, "%s", err.msg)
                : 0;
 }
 
@@ -133,16 +135,17 @@ static int say_to_task(struct request *r)
     uint32_t task = 0;
     struct err err = {0};
     if (strspn(message, " \t\r\n") == strlen(message))
-        return refuse(r, "the message is empty");
+        return refuse_request(r, "the message is empty");
     if (find_task(r, &task))
         return -1;
-    return request_say(r->run, task, message, &r->text, &err) ? refuse(r, "%s", err.msg) : 0;
+    return request_say(r->run, task, message, &r->text, &err) ? refuse_request(r, "%s", err.msg)
+                                                              : 0;
 }
 
 static int pause_run(struct request *r)
 {
     if (r->run->engine->paused)
-        return refuse(r, "run %s is already paused", r->run->id);
+        return refuse_request(r, "run %s is already paused", r->run->id);
     run_report_kind(r->run, ENGINE_PAUSED);
     record(r->run, EV_RUN_PAUSED, -1, NULL);
     buf_addf(&r->text, "run %s is paused: no new task starts, running tasks continue", r->run->id);
@@ -152,7 +155,7 @@ static int pause_run(struct request *r)
 static int continue_run(struct request *r)
 {
     if (!r->run->engine->paused)
-        return refuse(r, "run %s is not paused", r->run->id);
+        return refuse_request(r, "run %s is not paused", r->run->id);
     run_report_kind(r->run, ENGINE_CONTINUED);
     record(r->run, EV_RUN_RESUMED, -1, NULL);
     buf_addf(&r->text, "run %s continues: tasks start again", r->run->id);
@@ -166,13 +169,13 @@ static int set_workers(struct request *r)
     int64_t before = (int64_t)run->engine->sched.workers, by = node_get_int(r->request, "by", 0);
     int64_t n = node_get_int(r->request, "n", 0);
     if (by < -WORKERS_MAX || by > WORKERS_MAX)
-        return refuse(r, "that is too many agents");
+        return refuse_request(r, "that is too many agents");
     n = by ? before + by : n;
     if (n < 1)
-        return refuse(r, "a run needs at least one agent; 'anabranch pause' starts no more "
-                         "tasks");
+        return refuse_request(r, "a run needs at least one agent; 'anabranch pause' starts no more "
+                                 "tasks");
     if (n > WORKERS_MAX)
-        return refuse(r, "the maximum is %d agents at the same time", WORKERS_MAX);
+        return refuse_request(r, "the maximum is %d agents at the same time", WORKERS_MAX);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "workers", n);
@@ -206,12 +209,12 @@ static int set_budget(struct request *r)
     const struct budget *now =
         of_task ? &run->engine->budgets.tasks[task].budget : &run->engine->budgets.run.budget;
     if (wanted.usd < 0 && wanted.tokens < 0)
-        return refuse(r, "the request has no amount");
+        return refuse_request(r, "the request has no amount");
     if ((wanted.usd >= 0 && now->usd < 0) || (wanted.tokens >= 0 && now->tokens < 0))
-        return refuse(r, "there is no such budget: nothing is limited");
+        return refuse_request(r, "there is no such budget: nothing is limited");
     if ((wanted.usd >= 0 && wanted.usd <= now->usd) ||
         (wanted.tokens >= 0 && wanted.tokens <= now->tokens))
-        return refuse(r, "the budget is already that much, or more");
+        return refuse_request(r, "the budget is already that much, or more");
     budget_raise(run, of_task ? (int64_t)task : -1, &wanted);
     if (!of_task)
         buf_addstr(&r->text, "the budget of the run is raised");
@@ -234,13 +237,13 @@ static int carry_out(struct request *r)
     if (r->run->engine->stopping || r->run->engine->failed || r->run->engine->phase >= RUN_OVER) {
         if (r->run->engine->phase >= RUN_OVER || strcmp(verb, "stop") != 0 ||
             !node_get(r->request, "all"))
-            return refuse(r, "run %s is about to end", r->run->id);
+            return refuse_request(r, "run %s is about to end", r->run->id);
     }
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         if (strcmp(verbs[i].verb, verb) == 0)
             return verbs[i].carry_out(r);
     }
-    return refuse(r, "the run does not know this request: it comes from a newer program");
+    return refuse_request(r, "the run does not know this request: it comes from a newer program");
 }
 
 struct node *control_act(struct run *run, const struct node *request, struct arena *a)

@@ -150,7 +150,7 @@ static void record_once(struct run *run, int64_t task)
     record_error(run, task, &err);
 }
 
-static void refuse(struct run *run, const struct peer *peer, int fd)
+static void refuse_peer(struct run *run, const struct peer *peer, int fd)
 {
     struct arena a = {0};
     autobuf struct buf out = BUF_INIT, why = BUF_INIT;
@@ -186,7 +186,7 @@ static void on_connection(void *ctx)
         if (peer.place == PEER_OUTSIDE)
             accept_client(l, steal_fd(&fd));
         else
-            refuse(l->run, &peer, fd);
+            refuse_peer(l->run, &peer, fd);
     }
 }
 

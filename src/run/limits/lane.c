@@ -142,7 +142,7 @@ static void set_timer(struct lane_account *a, int64_t ms)
         watch_again(a->timer, ms);
 }
 
-static struct engine_event describe(enum engine_event_kind kind, int64_t task)
+static struct engine_event describe_event(enum engine_event_kind kind, int64_t task)
 {
     return (struct engine_event){
         .kind = kind, .task = task, .now = clock_wall(), .random = retry_random()};
@@ -151,7 +151,7 @@ static struct engine_event describe(enum engine_event_kind kind, int64_t task)
 static void on_timer(void *ctx)
 {
     const struct lane_account *a = ctx;
-    struct engine_event ev = describe(ENGINE_LANE_DUE, -1);
+    struct engine_event ev = describe_event(ENGINE_LANE_DUE, -1);
     ev.lane = a->lane;
     (void)run_report(a->run, &ev);
 }
@@ -186,20 +186,20 @@ struct failure_outcome lane_report(struct run *run, const struct engine_event *e
 
 void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
 {
-    struct engine_event ev = describe(ENGINE_LIMIT_SEEN, task);
+    struct engine_event ev = describe_event(ENGINE_LIMIT_SEEN, task);
     ev.reset = reset;
     (void)lane_report(run, &ev, reason);
 }
 
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
 {
-    struct engine_event ev = describe(ENGINE_LIMIT_RECALLED, task);
+    struct engine_event ev = describe_event(ENGINE_LIMIT_RECALLED, task);
     ev.reset = until;
     (void)lane_report(run, &ev, reason);
 }
 
 void lane_prove(struct run *run, uint32_t task)
 {
-    const struct engine_event ev = describe(ENGINE_AGENT_SPOKE, task);
+    const struct engine_event ev = describe_event(ENGINE_AGENT_SPOKE, task);
     (void)run_report(run, &ev);
 }

@@ -193,7 +193,7 @@ static void add_verdict(struct run *run, uint32_t task, const struct resume_verd
     rt->why = arena_str(&run->resume->past.arena, why.s);
 }
 
-static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
+static void decide_task(struct run *run, uint32_t task, bool *redo, bool keep_failed)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     const char *need = find_edited_dependency(run, task, redo);
@@ -273,7 +273,7 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
     if (compare_plans(run, opts, err))
         return -1;
     for (size_t i = 0; i < g->n; i++)
-        decide(run, g->order[i], redo, opts->keep_failed);
+        decide_task(run, g->order[i], redo, opts->keep_failed);
     if (opts->task && resume_one_decide(run, opts, err))
         return -1;
     for (size_t t = 0; t < g->n; t++)

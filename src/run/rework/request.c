@@ -135,8 +135,8 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
 
 /* Decides what a request means now, and appends that to `text`. If we refuse it, fails with the
  * reason. Loads what is known of an ended task. */
-static int decide(struct known *k, enum request_kind kind, enum request_answer *ret,
-                  struct buf *text, struct err *err)
+static int decide_request(struct known *k, enum request_kind kind, enum request_answer *ret,
+                          struct buf *text, struct err *err)
 {
     enum task_state state = k->run->engine->tasks[k->task].state;
     uint32_t need = k->task;
@@ -161,7 +161,7 @@ int request_judge(struct run *run, uint32_t task, enum request_kind kind, enum r
                   struct buf *text, struct err *err)
 {
     own_cleanup(known_done) struct known k = {.run = run, .task = task, .branch = BUF_INIT};
-    return decide(&k, kind, ret, text, err);
+    return decide_request(&k, kind, ret, text, err);
 }
 
 /* Loads why the last attempt failed; forgets the feedback of earlier ones. */
@@ -255,8 +255,8 @@ static void restart_task(struct run *run, uint32_t task, const struct known *k, 
 }
 
 /* Carries out a request about an ended task. */
-static int rework(struct known *k, enum request_answer answer, const char *say, struct buf *text,
-                  struct err *err)
+static int rework_task(struct known *k, enum request_answer answer, const char *say,
+                       struct buf *text, struct err *err)
 {
     if (load_known(k, err))
         return -1;
@@ -271,8 +271,10 @@ int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, 
     own_cleanup(known_done) struct known k = {
         .run = run, .task = task, .fresh = fresh, .branch = BUF_INIT};
     enum request_answer answer;
-    return decide(&k, REQUEST_RETRY, &answer, text, err) || rework(&k, answer, NULL, text, err) ? -1
-                                                                                                : 0;
+    return decide_request(&k, REQUEST_RETRY, &answer, text, err) ||
+                   rework_task(&k, answer, NULL, text, err)
+               ? -1
+               : 0;
 }
 
 static void record_said(struct run *run, uint32_t task, const char *words)
@@ -326,13 +328,13 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
 {
     own_cleanup(known_done) struct known k = {.run = run, .task = task, .branch = BUF_INIT};
     enum request_answer answer;
-    if (decide(&k, REQUEST_SAY, &answer, text, err))
+    if (decide_request(&k, REQUEST_SAY, &answer, text, err))
         return -1;
     if (answer == REQUEST_DELIVER_LATER)
         return say_later(run, task, words, err);
     if (answer == REQUEST_DELIVER_NEXT)
         return say_next(run, task, words, err);
-    return rework(&k, answer, words, text, err);
+    return rework_task(&k, answer, words, text, err);
 }
 
 void request_pass_on(struct attempt *attempt)

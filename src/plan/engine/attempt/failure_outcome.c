@@ -6,7 +6,7 @@ static bool can_resume(const struct session_facts *s)
 }
 
 /* If the reset is known, waiting uses no retry. */
-static struct failure_outcome park(const struct limit_facts *f, const struct retries *r)
+static struct failure_outcome choose_park(const struct limit_facts *f, const struct retries *r)
 {
     bool known = f->reset > f->now, left = r->used[FAILURE_LIMIT] < retry_times(r, FAILURE_LIMIT);
     if (!retry_parks(r) || r->budget_spent || (!known && !left))
@@ -23,7 +23,7 @@ static struct failure_outcome park(const struct limit_facts *f, const struct ret
 struct failure_outcome failure_at_limit(const struct limit_facts *f, const struct retries *r)
 {
     if (!f->has_fallback)
-        return park(f, r);
+        return choose_park(f, r);
     return (struct failure_outcome){
         .kind = OUTCOME_FALL_BACK, .workspace = WORKSPACE_REMOVED, .closes_lane = retry_parks(r)};
 }
@@ -40,8 +40,8 @@ static enum repair choose_repair(const struct failure_facts *f)
     return f->failure == FAILURE_VERIFY && f->has_candidate ? REPAIR_MERGED : REPAIR_OWN;
 }
 
-static struct failure_outcome retry(const struct failure_facts *f, const struct retries *r,
-                                    uint32_t random)
+static struct failure_outcome choose_retry(const struct failure_facts *f, const struct retries *r,
+                                           uint32_t random)
 {
     enum repair repair = choose_repair(f);
     return (struct failure_outcome){
@@ -73,7 +73,7 @@ struct failure_outcome failure_outcome(const struct failure_facts *f, const stru
     if (again && f->at_limit.kind != OUTCOME_FAIL)
         o = f->at_limit;
     else if (again && retry_is_left(r, f->failure))
-        o = retry(f, r, random);
+        o = choose_retry(f, r, random);
     o.drains = !f->by_user && r->plan->times[f->failure] == RETRY_STOP;
     return o;
 }

@@ -99,8 +99,9 @@ static const struct decision_row after_run_rules[] = {
     {0, 0, 0, REQUEST_RESTART, "you retried it"},
 };
 
-static bool decide(const struct decision_row *rules, enum request_kind kind, enum task_state state,
-                   const struct facts *f, struct request_verdict *ret, enum fact *ret_ask)
+static bool decide_request(const struct decision_row *rules, enum request_kind kind,
+                           enum task_state state, const struct facts *f,
+                           struct request_verdict *ret, enum fact *ret_ask)
 {
     struct facts all = *f;
     facts_set(&all, FACT_SAY, kind == REQUEST_SAY);
@@ -118,11 +119,11 @@ bool request_decide(enum request_kind kind, enum task_state state, const struct 
         [REQUEST_BUDGET] = budget_rules,    [REQUEST_RETRY] = retry_or_say_rules,
         [REQUEST_SAY] = retry_or_say_rules,
     };
-    return decide(rules[kind], kind, state, f, ret, ret_ask);
+    return decide_request(rules[kind], kind, state, f, ret, ret_ask);
 }
 
 bool request_decide_after_run(enum request_kind kind, enum task_state state, const struct facts *f,
                               struct request_verdict *ret, enum fact *ret_ask)
 {
-    return decide(after_run_rules, kind, state, f, ret, ret_ask);
+    return decide_request(after_run_rules, kind, state, f, ret, ret_ask);
 }
