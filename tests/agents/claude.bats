@@ -80,7 +80,7 @@ begin_claude() {
     assert_clean 'refs/anabranch/salvage/*/a/*' # as it was when it was interrupted
 }
 
-@test "what claude made is repaired in its session, and that continues when it has landed" {
+@test "claude repairs its work in its session, and say continues that session after the landing" {
     begin_claude
     ask_agent claude a "verify: \"test -e fix || { echo 'MOCK> write fix 1'; exit 1; }\"" -- 'write a "one\n"'
     run_agents

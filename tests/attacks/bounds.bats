@@ -51,7 +51,7 @@ salvaged() {
     assert_clean 'refs/anabranch/salvage/*'
 }
 
-@test "bounds: what was printed before the end counts, all streams and commands together" {
+@test "bounds: all output before the end counts, of all streams and commands together" {
     make_repo
     begin_plan 'limits: {output: 100k}' 'defaults: {retry: 0}'
     attack a 'echo done >result; head -c 60000 /dev/zero; head -c 30000 /dev/zero >&2' \
@@ -175,7 +175,7 @@ make_immutable() {
     echo "mkdir -p kept; echo x >kept/forever; touch '$BATS_TEST_TMPDIR/immutable'; chattr +i kept/forever"
 }
 
-@test "bounds: what cannot be removed is named with the command that helps, in run and in clean" {
+@test "bounds: run and clean name the files that they cannot remove, with the command that helps" {
     local line stays helps
     line=$(make_immutable)
     make_repo

@@ -103,7 +103,7 @@ assert_lands() { # KIND TARGET...
     assert_lands huge '$admin/HEAD' '$admin/index' '$REPO/.git/HEAD' '$REPO/.git/refs/heads/other' '$REPO/.git/info/exclude'
 }
 
-@test "files: what was put in the place of a shared file is reported, and the file is put back" {
+@test "files: we report a file in the place of a shared file, and put the shared file back" {
     make_repo
     cp .git/info/exclude "$BATS_TEST_TMPDIR/exclude"
     # shellcheck disable=SC2016
@@ -114,7 +114,7 @@ assert_lands() { # KIND TARGET...
     cmp .git/info/exclude "$BATS_TEST_TMPDIR/exclude" || fail "it is not what it was"
 }
 
-@test "files: where a tracked file became a FIFO, the attempt fails and the rest is saved" {
+@test "files: an attempt fails if a tracked file became a FIFO, and we save the rest" {
     make_repo
     # shellcheck disable=SC2016
     replacing fifo '$ws/file'
@@ -170,7 +170,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
     assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" result 'done'
 }
 
-@test "files: what nobody but the user may remove is named, with the command" {
+@test "files: we name a FIFO that only the user may remove, with the command" {
     make_repo
     rm .git/config
     mkfifo .git/config

@@ -140,7 +140,7 @@ assert_sibling_is_there() {
     assert_sibling_is_there
 }
 
-@test "landing: what agents committed is by the user and from now on, whatever it says" {
+@test "landing: commits of agents name the user and the present date, whatever the agents wrote" {
     make_repo
     begin_plan
     attack forged 'echo 1 >one; git add .
@@ -173,7 +173,7 @@ assert_sibling_is_there() {
     done
 }
 
-@test "landing: what was only in between does not become history" {
+@test "landing: intermediate states do not become history" {
     make_repo
     begin_plan
     attack hidden 'echo s3cret >.env; echo 1 >one; git add .; git commit -qm "step one"

@@ -123,7 +123,7 @@ a bisection:git bisect start HEAD HEAD~2
 END_OF_CASES
 }
 
-@test "people: what waits for the user's rebase lands when that is over" {
+@test "people: work that waits for the user's rebase lands when that is over" {
     make_repo
     diverge
     begin_plan

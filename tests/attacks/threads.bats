@@ -90,7 +90,7 @@ assert_evil_did_not_run() { # WORD
     assert_in main d/file 1
 }
 
-@test "threads: what an agent puts in the place of a worktree's .git is not believed" {
+@test "threads: we do not believe a file or folder that an agent puts in the place of a worktree's .git" {
     begin_attack
     git init -q --bare origin && git remote add origin "$PWD/origin"
     start_thread

@@ -258,7 +258,7 @@ ln -s "$HOME" ign && rm -r drafts && ln -s "$HOME/other" drafts; echo 1 >"$ws/mi
     [[ $(cat "$(change extra saved)") == more && $(cat "$(change drafts/one saved)") == draft ]] || fail 'not saved'
 }
 
-@test "what an agent stages, unstages or hides in the index of the checkout is reported" {
+@test "we report changes of an agent that stages, unstages or hides files in the index of the checkout" {
     make_repo
     echo other >other
     git add other
@@ -284,7 +284,7 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
     ! git ls-files -v | grep -v '^H' || fail 'something is hidden still'
 }
 
-@test "what the user has staged, and our own landing, are not reported" {
+@test "we do not report files that the user has staged, nor our own landing" {
     make_repo
     echo staged >>dir/inner
     git add dir/inner

@@ -257,7 +257,7 @@ teardown() {
 
 # Runs beside others
 
-@test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {
+@test "workspace: we do not follow a link that a sibling puts in the way while we prepare a tree for the next task" {
     begin_attack 'limits: {workers: 2}'
     sed -i 1d plan.yaml
     cat >"$BATS_TEST_TMPDIR/swap.py" <<'END_OF_PROGRAM'

@@ -57,7 +57,7 @@ refute_called() { # TASK WORD
     assert_called aider --reasoning-effort xhigh --no-suggest-shell-commands
 }
 
-@test "options: what is for one engine is neither given to another nor dropped without a word" {
+@test "options: an option of one engine is refused for another engine" {
     make_repo
     make_agent
     begin_plan

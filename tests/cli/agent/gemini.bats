@@ -43,7 +43,7 @@ sigterm-during-tool transient
 END
 }
 
-@test "where gemini says nothing, its exit code is the status of the model's answer" {
+@test "gemini's exit code is the status of the model's answer if gemini prints nothing" {
     make_repo
     local code class
     while read -r code class; do

@@ -236,7 +236,7 @@ assert_step_failed() { # N MESSAGE
     [[ $(readlink links/link) == ../nowhere ]] || fail "no link"
 }
 
-@test "sim: what is not there cannot be deleted, renamed, changed or linked over" {
+@test "sim: it cannot delete, rename, change or link over a missing file" {
     local missing='No such file or directory'
     run_sim 'sim> delete a'
     assert_step_failed 1 "delete: delete 'a': $missing"

@@ -87,7 +87,7 @@ deleted() {
     assert_in main more 1
 }
 
-@test "clean: what can be resumed is kept; --all saves and removes it, and touches nothing else" {
+@test "clean: it keeps work that can be resumed; --all saves and removes that, and touches nothing else" {
     killed_run
     git worktree add -q ../theirs -b theirs
     echo dirty >>file
@@ -126,7 +126,7 @@ deleted() {
     assert_cleaned 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "clean: what the store does not know of is found, saved and removed" {
+@test "clean: it finds, saves and removes work that the store does not know" {
     killed_run
     rm .git/anabranch/state.db*
     run anabranch clean
@@ -173,7 +173,7 @@ deleted() {
 
 # Half-made workspaces
 
-@test "clean: a workspace whose folder is gone: what git knew of it is saved" {
+@test "clean: it saves the work that git knew of a workspace whose folder is gone" {
     make_repo
     begin_plan
     add_task t -- 'write made 1' 'commit mine' 'sh git checkout -q --detach HEAD^' 'write other 1' 'commit other' \
@@ -210,7 +210,7 @@ deleted() {
     assert_cleaned 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "clean: what was on its way out, half-made folders, a lock, and a branch alone" {
+@test "clean: it finishes half-done removals, and removes half-made folders, a lock, and a branch without a run" {
     killed_run
     local run
     run=$(basename "$(dirname "$(workspace t)")")

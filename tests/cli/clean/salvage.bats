@@ -74,7 +74,7 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/lands/1' 'refs/anabranch/salvage/*/idle/1'
 }
 
-@test "salvage: what an agent told git not to look at is not lost when the rest of it lands" {
+@test "salvage: files that an agent hid from git are not lost when the rest of its work lands" {
     make_repo
     echo b >b
     git add b
@@ -183,7 +183,7 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/1.commits'
 }
 
-@test "salvage: what a rebase or a merge that did not end has put aside" {
+@test "salvage: it holds the work that an unfinished rebase or merge has put aside" {
     make_repo
     begin_plan
     local task begin=('write file one' 'commit one' 'sh git checkout -q --detach HEAD^' 'write file two' 'commit two')
@@ -235,7 +235,7 @@ make_salvage() { # STEP...
 
 # The command
 
-@test "salvage list: what, when, how much and why" {
+@test "salvage list: it shows the id, the time, the size and the reason" {
     make_salvage 'append file ten' 'write new 1'
     run anabranch salvage list
     assert_status 0
@@ -273,7 +273,7 @@ make_salvage() { # STEP...
     [[ $stderr == "anabranch: no salvage matches 'nothing'; 'anabranch salvage' lists them" ]] || fail "message"
 }
 
-@test "salvage show: what was merged for its verification is shown without the others' work" {
+@test "salvage show: it shows work that was merged for its verification without the others' work" {
     make_repo
     begin_plan
     add_task first -- 'write first 1'
@@ -333,7 +333,7 @@ make_salvage() { # STEP...
     assert_usage_error "--merged is for 'drop'" salvage
 }
 
-@test "salvage drop --merged: what the base has, in whatever form" {
+@test "salvage drop --merged: it drops work that the base has in any form" {
     make_repo
     begin_plan
     add_task picked 'retry: 0' -- 'write new 1' 'exit 1'

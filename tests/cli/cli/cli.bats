@@ -195,7 +195,7 @@ escape=$'\e'
     assert_status 0
 }
 
-@test "what is echoed cannot act on the terminal" {
+@test "an echoed text cannot control the terminal" {
     run_apart anabranch $'\e[31mred\a\nline'
     assert_usage_error "'\\e[31mred\\x07\\nline' is not a command"
     run_apart anabranch $'--\e]0;x\xff'

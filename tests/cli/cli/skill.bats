@@ -112,7 +112,7 @@ assert_refused() { # FILE
 
 # Existing files
 
-@test "what another version wrote is brought up to date" {
+@test "the program updates a skill that another version wrote" {
     make_repo
     mkdir -p "${installed%/*}"
     as_other_version "An older text." >"$installed"
@@ -125,7 +125,7 @@ assert_refused() { # FILE
     assert_output "$PWD/$installed: updated"
 }
 
-@test "what somebody has changed stays, unless --force" {
+@test "the program keeps a skill that somebody has changed, unless --force" {
     make_repo
     anabranch skill install
     sed -i 's/^1\. Find out/1. First find out/' "$installed"

@@ -111,7 +111,7 @@ END
     [[ ${lines[-1]} == '6 passed, 2 failed, 2 flaky' ]] || fail
 }
 
-@test "check: what says nothing, has no test or fails by its own word only is not forgiven" {
+@test "check: a suite that prints nothing, has no test or reports failures without naming them is not forgiven" {
     bats_tests a 'once' '[ -e tried ] || { touch tried; false; }'
     check 'both() { tapped bats_file a.bats; echo "x: 1 passed, 2 failed"; return 1; }' 'suite "" some both' \
         'suite "" none true' 'suite "" other false'
@@ -120,7 +120,7 @@ END
     [[ ${lines[-1]} == '1 passed, 3 failed, 1 flaky' ]] || fail
 }
 
-@test "check: where much fails nothing is tried again" {
+@test "check: a suite with many failures gets no second try" {
     bats_tests a 'one' 'echo x >>tried; false' 'two' 'echo x >>tried; false'
     check second_tries_most=1 'suite "" cli tapped bats_file a.bats'
     assert_status 1
@@ -128,7 +128,7 @@ END
     [[ ${lines[-1]} == '1 passed, 2 failed' && $(wc -l <tried) -eq 2 ]] || fail
 }
 
-@test "check: what is skipped is reported with its reason, where that is wanted" {
+@test "check: a skipped test is reported with its reason, if that is wanted" {
     bats_tests a 'not here' 'skip "no such thing"'
     check 'suite "" cli tapped bats_file a.bats'
     assert_status 0

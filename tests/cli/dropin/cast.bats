@@ -104,7 +104,7 @@ assert_error() { # CODE MESSAGE: the first line of what is said
     [[ -z $output ]] || fail
 }
 
-@test "cast-parallel: what is wrong is found in the order of that tool" {
+@test "cast-parallel: it finds errors in the order of that tool" {
     echo 'no block' >plan.md
     cast --split two plan.md --bad
     assert_error 2 'Unknown flag: --bad'
@@ -283,7 +283,7 @@ cast parallel — dry run
     assert_clean
 }
 
-@test "cast-parallel: what the checkout cannot follow is not said to be merged, and is said before" {
+@test "cast-parallel: it does not call work merged that the checkout cannot follow, and says so before" {
     begin
     agents "$(until_exists b-in); echo a >file" 'echo b >two'
     echo mine >>file
@@ -300,7 +300,7 @@ cast parallel — dry run
     [[ $stderr == *"$(error 'The checkout of main could not follow. ')"* ]] || fail 'no advice'
 }
 
-@test "cast-parallel: what an agent changes outside its worktree is told, and what is saved" {
+@test "cast-parallel: it reports changes of an agent outside its worktree, and the work that it saved" {
     begin
     agents 'git config alias.x y; echo a >one' 'echo half >two; exit 2'
     cast plan.md
@@ -343,7 +343,7 @@ cast parallel — dry run
 
 # Defects of cast-parallel that we do not copy
 
-@test "CP-1 as cast-parallel: what is not committed is merged as well" {
+@test "CP-1 as cast-parallel: uncommitted work is merged as well" {
     begin
     agents 'echo a >one; echo more >>file'
     cast plan.md
@@ -540,7 +540,7 @@ killed_cast() {
     export A='echo a >three' B=:
 }
 
-@test "CP-13 as cast-parallel: what a killed run has left is reported by the next one, which can remove it" {
+@test "CP-13 as cast-parallel: the next run reports the leftovers of a killed run, and can remove them" {
     killed_cast
     cast plan.md
     assert_status 0

@@ -355,7 +355,7 @@ END
     assert_error "ManifestError: plan.md:11:14: tasks[0].writes[0]: 'loop1/x' contains a symlink loop"
 }
 
-@test "test_manifest: what writes names needs no warning" {
+@test "test_manifest: paths that writes names need no warning" {
     make_place
     manifest
     task a 'echo a >new' "writes: [new, /etc/hosts, ../x, '[a', '{b,c}', .git/x]"
@@ -683,7 +683,7 @@ calls() {
     [[ $(calls) -eq 1 ]] || fail "$(calls) attempts"
 }
 
-@test "test_retry_backoff: what is permanent by exit code or words is not retried" {
+@test "test_retry_backoff: a failure that is permanent by exit code or words is not retried" {
     make_place
     local code words
     while read -r code words; do
@@ -912,7 +912,7 @@ END
     assert_task a '\[ok] a *'
 }
 
-@test "test_run_state: what is malformed, of another manifest or too large is not believed" {
+@test "test_run_state: a state that is malformed, of another manifest or too large is not believed" {
     make_place
     manifest
     task a 'echo "$RANDOM$RANDOM" >a'
@@ -937,7 +937,7 @@ END
     assert_task a '\[skip] a (dev) resumed'
 }
 
-@test "PO-53: what changes no task makes no finished task run again" {
+@test "PO-53: an edit that changes no task makes no finished task run again" {
     make_place
     manifest '# a comment'
     task a 'echo "$RANDOM$RANDOM" >a'
@@ -1099,7 +1099,7 @@ END
     [[ $(compgen -G '.po-run-state*') == "$(state_file)" ]] || fail "$(compgen -G '.po-run-state*')"
 }
 
-@test "PO-2: what landed off the branch, because the checkout could not follow, is not done" {
+@test "PO-2: a task that landed off the branch, because the checkout could not follow, is not done" {
     make_place
     manifest
     task a 'echo a >file'
@@ -1200,7 +1200,7 @@ END
     ((k > 20)) || fail "there were only $k writes"
 }
 
-@test "PO-32: what a killed run has left is reported by the next one, with commands that remove it" {
+@test "PO-32: the next run reports the leftovers of a killed run, with commands that remove them" {
     make_place
     manifest
     task a "echo half >a; touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60"
@@ -1548,7 +1548,7 @@ END
     [[ $stderr != *'worktree kept'* ]] || fail "kept"
 }
 
-@test "PO-39: what a task changes outside of its writes is reported, and lands" {
+@test "PO-39: changes of a task outside of its writes are reported, and land" {
     make_place
     manifest
     task a 'echo a >a; echo x >dir/inner' 'writes: [a]'

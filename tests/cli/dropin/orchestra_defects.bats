@@ -209,7 +209,7 @@ landed_count() {
     assert_unchanged_checkout
 }
 
-@test "PO-14: what is in the project's .claude is not committed" {
+@test "PO-14: files in the project's .claude are not committed" {
     make_repo
     mkdir -p .claude/agents
     echo secret >.claude/settings.local.json
@@ -428,7 +428,7 @@ landed_count() {
     [[ $(head -n 3 "$STAMPS/order" | paste -s -d ' ') == 'a b c' ]] || fail "$(<"$STAMPS/order")"
 }
 
-@test "PO-36: what an agent reports on standard output is classified too" {
+@test "PO-36: reports of an agent on standard output are classified too" {
     make_repo
     begin_plan
     add_task a -- 'error auth not logged in'
@@ -452,7 +452,7 @@ landed_count() {
     [[ $rest == $'y\nn\ny' ]] || fail "left: $rest"
 }
 
-@test "PO-39: what a task does not own does not land when the plan says so" {
+@test "PO-39: files that a task does not own do not land if the plan says so" {
     make_repo
     begin_plan 'enforce: block'
     add_task a 'owns: [src/]' -- 'write src/x 1' 'append file stray'

@@ -417,7 +417,7 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     assert_unchanged_checkout
 }
 
-@test "odd: what is not committed in a submodule is not thrown away" {
+@test "odd: uncommitted files in a submodule are not thrown away" {
     submodule_repo
     git -C ../lib switch -q -c tracked "$first"
     echo one >../lib/file
@@ -440,7 +440,7 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     [[ $(<"$BATS_TEST_TMPDIR/back/sub/junk") == untracked ]] || fail "junk is gone"
 }
 
-@test "odd: what an agent writes into the folder of a submodule that is not checked out is saved" {
+@test "odd: files that an agent writes into the folder of a submodule without a checkout are saved" {
     submodule_repo
     begin_plan
     add_task d 'retry: 0' -- 'write sub/deep/d D'

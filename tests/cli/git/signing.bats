@@ -43,7 +43,7 @@ run_two() {
     refute_event git.state_changed
 }
 
-@test "signing: where it needs a prompt that is said once, and nobody is asked" {
+@test "signing: if signing needs a prompt, the run says that once, and asks nobody" {
     make_repo
     ssh_key 'a passphrase'
     # A program that asks for a passphrase gets one, and leaves a file that we find.

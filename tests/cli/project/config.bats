@@ -17,7 +17,7 @@ own_config() { # LINE...
     printf '%s\n' "$@" >anabranch.toml
 }
 
-@test "config: what an engine does not say it cost is reckoned by the prices, marked, and held against the budget" {
+@test "config: prices give the cost that an engine does not report; it is marked, and counts for the budget" {
     make_repo
     user_config '[prices]' 'date = 2026-01-01' \
         '[prices."big*"]' 'input = 1000' 'output = 1000' '[prices.small]' 'input = 9' 'output = 9'
@@ -51,7 +51,7 @@ own_config() { # LINE...
     grep -qF 'cost: $0.3000, estimated with prices of 2026-11-01' r.xml || fail "$(<r.xml)"
 }
 
-@test "config: what is wrong is reported with its place by check and run, and nothing is begun" {
+@test "config: check and run report errors with their place, and begin nothing" {
     make_repo
     own_config '[prices]' 'date = "soon"' '[prices.small]' 'inptu = 2.0' 'output = -1' \
         '[prices."a*b"]' 'input = 1' 'output = 1' '[engines.cluade]' '[engines.codex]' 'path = "bin/codex"' '[colour]'

@@ -125,7 +125,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     refute_in main d
 }
 
-@test "control: what waits for a limit or a retry is stopped as well; stop --all stops the run" {
+@test "control: stop also ends the wait for a limit or a retry; stop --all stops the run" {
     make_repo
     begin_plan
     add_task parked -- 'write p half' 'limit 1h'

@@ -83,7 +83,7 @@ is_stopped() {
     [[ $stderr == *'Read-only file system'* ]] || fail 'it does not say why'
 }
 
-@test "too few descriptors: what cannot be started fails, and nothing is left" {
+@test "too few descriptors: agents that cannot start fail, and leave nothing behind" {
     make_repo
     begin_plan 'limits: {workers: 4}'
     for i in a b c d; do add_task $i 'retry: 0' -- "write $i work" 'sleep 50ms'; done
@@ -423,7 +423,7 @@ killed_with_locks() {
     assert_unchanged_checkout
 }
 
-@test "what cannot be saved stays where it is, is not tried again over it, and a resume continues" {
+@test "work that we cannot save stays in its place, is not overwritten by a retry, and a resume continues" {
     make_repo_for_git
     begin_plan
     add_task a 'retry: 3' -- 'write a work' 'on 1 exit 1'
@@ -466,7 +466,7 @@ killed_with_locks() {
     git log --format=%s side | grep -qx theirs || fail 'what someone else has committed is lost'
 }
 
-@test "what a task that only reads has left, and could not be saved, is saved by a resume" {
+@test "a resume saves the files that a task that only reads left, and that we could not save" {
     make_repo_for_git
     begin_plan
     add_task a 'read_only: true' -- 'sh echo work >a'
@@ -750,7 +750,7 @@ END
     done
 }
 
-@test "what the user has changed is not taken for half a fast-forward" {
+@test "a change of the user is not taken for half a fast-forward" {
     make_repo
     echo mine >>file
     begin_plan

@@ -325,7 +325,7 @@ grows_beyond() { # FILE SIZE
     no_agents || fail "alive:" "$(agents_alive)"
 }
 
-@test "guard: what is killed while it stands still ends" {
+@test "guard: agents end if their engine is killed while it is stopped" {
     make_repo
     begin_plan
     add_task t -- 'sh echo 1 >$STAMPS.up; while :; do sleep 0.1; done'
@@ -521,7 +521,7 @@ END
     assert_contains "group, set by ANABRANCH_CONTAIN"
 }
 
-@test "doctor: what makes runs impossible is shown by exit code 3" {
+@test "doctor: it exits with 3 if runs are impossible" {
     mkdir bin
     printf '#!/bin/sh\necho git version 2.20.1\n' >bin/git
     chmod +x bin/git

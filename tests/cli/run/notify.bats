@@ -241,7 +241,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
     refute_contains warning
 }
 
-@test "notify: where there is no notify-send, osascript gets the words as arguments, never as a script" {
+@test "notify: without notify-send, osascript gets the words as arguments, never as a script" {
     make_repo
     make_desktop osascript
     local program
@@ -381,7 +381,7 @@ print(eval(sys.argv[2]))' "$1" "$2"
 
 # Webhooks: the sender
 
-@test "post: what is not https, or is this machine, is refused before any call (PO-41)" {
+@test "post: an address that is not https, or is this machine, is refused before any call (PO-41)" {
     local url
     for url in http://example.com/ ftp://example.com/ https://127.0.0.1/ https://2130706433/ \
         https://127.1/ https://localhost./ "https://[::1]/" https://10.1.2.3/ file:///etc/passwd; do

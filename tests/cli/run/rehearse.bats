@@ -44,7 +44,7 @@ assert_thrown_away() {
     assert_thrown_away
 }
 
-@test "rehearse: what would conflict, fail and be skipped is said" {
+@test "rehearse: it reports tasks that would conflict, fail and be skipped" {
     make_repo
     begin_plan
     add_task a -- 'write same 1' 'sleep 100ms'
@@ -184,7 +184,7 @@ assert_thrown_away() {
     refute_contains 'would land'
 }
 
-@test "rehearse: what run refuses, it refuses, and leaves nothing" {
+@test "rehearse: it refuses plans that run refuses, and leaves nothing behind" {
     make_repo
     begin_plan
     add_task a 'prompt: prose'

@@ -73,7 +73,7 @@ start_claude() {
 
 # Verification
 
-@test "repair: what fails verification continues in its session, merged with what has landed, in every style" {
+@test "repair: a task that fails verification continues in its session, merged with landed work, in every style" {
     make_repo
     echo .env >.gitignore
     git add . && git commit -q -m ignore
@@ -139,7 +139,7 @@ start_claude() {
 
 # Ownership
 
-@test "repair: what left its paths is told which, and no commit of that lands" {
+@test "repair: an agent that left its paths gets a list of them, and no commit with them lands" {
     make_repo
     begin_plan 'landing: {style: rebase}' 'defaults: {retry: {scope: 1}}'
     add_task a 'owns: [a/]' -- 'on 1 write a/x 1' 'on 1 write stray 1' 'on 1 sh echo x >>file' \
@@ -192,7 +192,7 @@ start_claude() {
     done
 }
 
-@test "repair: what is not resolved never lands; in the end it is left for a person, as it was" {
+@test "repair: an unresolved conflict never lands; in the end it is left for a person, as it was" {
     make_repo
     printf '\0bin' >image
     git add . && git commit -q -m image

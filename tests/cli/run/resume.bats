@@ -45,7 +45,7 @@ assert_once() { # TASK...
 
 # Points of interruption
 
-@test "resume: what landed stays, what ran is saved and runs again, the rest runs" {
+@test "resume: landed tasks stay, interrupted work is saved and runs again, the rest runs" {
     make_repo
     echo mine >>file
     begin_plan
@@ -379,7 +379,7 @@ END
 
 # Tasks that did not succeed
 
-@test "resume: what failed and was skipped runs again, unless it is to stay so" {
+@test "resume: failed and skipped tasks run again, unless they are to stay so" {
     make_repo
     begin_plan
     add_task bad 'retry: 0' -- 'on 1 exit 3' 'append bad x'
@@ -426,7 +426,7 @@ END
     assert_clean
 }
 
-@test "resume: what could not be published is, once the way is free" {
+@test "resume: it publishes work that could not be published, once the way is free" {
     make_repo
     begin_plan
     add_task t -- 'write file new' 'append t x'
@@ -600,7 +600,7 @@ END
     assert_contains 'nothing is left to do'
 }
 
-@test "resume: what needs a task that runs again because of an edit does so too, unless it has landed" {
+@test "resume: a task that needs an edited task runs again too, unless it has landed" {
     make_repo
     begin_plan "landing: {verify: 'test ! -e late || { touch $BATS_TEST_TMPDIR/late; $(until_exists go); }'}"
     add_task a -- 'append a x'
@@ -622,7 +622,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/late/1'
 }
 
-@test "resume: what has landed is not skipped where a task that it needs has failed since" {
+@test "resume: a landed task is not skipped if a task that it needs has failed since" {
     make_repo
     begin_plan
     add_task a -- 'append a x'
@@ -716,7 +716,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "resume: what was not committed when the machine was restarted is saved, and made again" {
+@test "resume: work that was not committed when the machine restarted is saved, and made again" {
     make_repo
     printf '#!/bin/sh\ntouch %q\n%s\n' "$BATS_TEST_TMPDIR/hooked" "$(until_exists go)" >.git/hooks/pre-commit
     chmod +x .git/hooks/pre-commit
@@ -737,7 +737,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "resume: what was parked when its run was stopped continues, whatever the machine did since" {
+@test "resume: a task that was parked when its run stopped continues, even after a restart of the machine" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'
@@ -753,7 +753,7 @@ END
     assert_in main a $'one\ntwo'
 }
 
-@test "resume: what was parked when the machine died begins again" {
+@test "resume: a task that was parked when the machine died begins again" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'

@@ -76,7 +76,7 @@ run_row() { # COLUMNS
     assert_clean 'refs/anabranch/salvage/*/[bc]/*'
 }
 
-@test "say: what failed continues with what was saved of it, and its dependants follow" {
+@test "say: a failed task continues with its saved work, and its dependants follow" {
     make_repo
     begin_plan
     add_task a 'order: 2' 'retry: {verify: 0}' 'verify: "grep good a && ! test -e dirt"' -- 'write own 1' 'commit mine' 'write a bad'
@@ -164,7 +164,7 @@ run_row() { # COLUMNS
     assert_clean kept=1 'refs/anabranch/salvage/*' 'refs/heads/anabranch/*/b'
 }
 
-@test "say: parked, killed, and killed again: what was said is heard once" {
+@test "say: an agent hears a message once, although its task was parked, killed, and killed again" {
     make_repo
     begin_plan
     add_task a -- 'append a one' 'on 1 limit 1h' 'append a two'
@@ -218,7 +218,7 @@ run_row() { # COLUMNS
     assert_clean
 }
 
-@test "say, retry: what cannot be is refused, and nothing is changed" {
+@test "say, retry: impossible requests are refused, and change nothing" {
     make_repo
     run_apart anabranch say a x
     assert_status 2

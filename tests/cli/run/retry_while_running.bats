@@ -126,7 +126,7 @@ sessions() { # TASK
     assert_clean 'refs/anabranch/salvage/*'
 }
 
-@test "again: what was asked for before the engine died is done by a resume, and heard once" {
+@test "again: a resume carries out a request that came before the engine died, and the agent hears it once" {
     make_repo
     begin_plan 'limits: {workers: 4}'
     add_task busy -- 'append busy 1' "sh touch $BATS_TEST_TMPDIR/busy-runs; $(until_exists on)" 'append busy 2'

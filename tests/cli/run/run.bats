@@ -170,7 +170,7 @@ load ../run_helper
     assert_clean
 }
 
-@test "run: what does not go away by itself is not tried again" {
+@test "run: a failure that does not go away by itself is not retried" {
     make_repo
     begin_plan
     add_task denied -- 'err Permission denied' 'exit 1'
@@ -241,7 +241,7 @@ load ../run_helper
     assert_summary limited limit:
 }
 
-@test "run: what a failed attempt made is saved, and the next one starts from scratch" {
+@test "run: the work of a failed attempt is saved, and the next one starts from scratch" {
     make_repo
     begin_plan
     add_task t 'retry: 1' -- 'sh test ! -e half' 'write half done' 'on 1 exit 1' 'write whole done'
@@ -373,7 +373,7 @@ load ../run_helper
     assert_clean
 }
 
-@test "run: what setup and verification leave behind is ended as well" {
+@test "run: processes that setup and verification leave behind end as well" {
     make_repo
     begin_plan 'workspace: {setup: "sleep 4323 & echo $! >$STAMPS.setup"}' \
         'landing: {verify: "sleep 4324 & echo $! >$STAMPS.verify"}'
@@ -723,7 +723,7 @@ assert_kept_apart() { # PATH TEXT PUT-AWAY...
     assert_clean
 }
 
-@test "run: what someone commits to the base meanwhile is kept, and merged with" {
+@test "run: a commit that someone makes on the base meanwhile is kept, and merged" {
     make_repo
     begin_plan
     add_task a -- "sh $(committer theirs)" 'write a 1'
@@ -757,7 +757,7 @@ END
     assert_clean
 }
 
-@test "run: what conflicts with someone's commit on the base is kept on a branch" {
+@test "run: work that conflicts with someone's commit on the base is kept on a branch" {
     make_repo
     begin_plan
     add_task a -- "sh $(committer file theirs)" 'sh sed -i s/five/ours/ file' 'write new 1'
@@ -1364,7 +1364,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_summary forbidden 'file2'
 }
 
-@test "run: what dependencies changed is not held against a task" {
+@test "run: changes of dependencies do not count against a task" {
     make_repo
     begin_plan 'enforce: block'
     add_task a 'owns: [a/]' -- 'write a/x 1'
@@ -1427,7 +1427,7 @@ verification cannot start (exit code 127)' ]] || fail
     [[ $(<"$STAMPS.order") == $'task\nplan' ]] || fail "$(<"$STAMPS.order")"
 }
 
-@test "run: what fails verification does not land; the next attempt is told" {
+@test "run: work that fails verification does not land; the next attempt gets the reason" {
     make_repo
     begin_plan
     add_task a 'verify: "cat a; echo the tests complain >&2; grep -q good a"' 'retry: {verify: 1}' -- \
@@ -1456,7 +1456,7 @@ verification cannot start (exit code 127)' ]] || fail
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
-@test "run: what verification leaves in the workspace does not land" {
+@test "run: files that verification leaves in the workspace do not land" {
     make_repo
     begin_plan 'landing: {verify: "echo dirt >dirt; echo dirt >>a"}'
     add_task a -- 'write a 1'
@@ -1737,7 +1737,7 @@ assert_refused() { # STATUS TEXT [OPTION...]
     [[ $(listing) == "$before" ]] || fail "changed:" "$(diff <(echo "$before") <(listing))"
 }
 
-@test "run: what is refused changes nothing on disk" {
+@test "run: a refused run changes nothing on disk" {
     make_repo
     begin_plan
     add_task a -- 'write a 1'

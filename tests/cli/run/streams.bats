@@ -113,7 +113,7 @@ END
     assert_in main one 1
 }
 
-@test "streams: what one session cannot be is refused, and --by-batch does it" {
+@test "streams: a stream that cannot be one session is refused, and --by-batch runs it" {
     make_repo
     cat >plan.yaml <<'END'
 batches:
@@ -198,7 +198,7 @@ print([[b["id"] for b in s["batches"]] for s in d["streams"]], d["speed_up"], d[
     assert_output "[['1', '3'], ['2', '4']] 2.0 gain"
 }
 
-@test "streams: where there is nothing to gain it says so, and does it all the same" {
+@test "streams: it says that there is nothing to gain, and runs all the same" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write one 1'
@@ -286,7 +286,7 @@ END
     assert_contains b1-1
 }
 
-@test "streams: what was found survives a killed engine" {
+@test "streams: findings survive a killed engine" {
     make_repo
     cat >plan.yaml <<END
 batches:
@@ -447,7 +447,7 @@ END
 
 # Defects of cast-parallel
 
-@test "CP-1: what an agent leaves uncommitted lands" {
+@test "CP-1: uncommitted work of an agent lands" {
     make_repo
     begin_manifest
     add_batch 1 -- 'write new 1' 'append file more'
@@ -508,7 +508,7 @@ conflict() {
     assert_in main file two
 }
 
-@test "CP-4: what was kept for a person after a conflict outlives the next run" {
+@test "CP-4: a workspace that was kept for a person after a conflict outlives the next run" {
     conflict
     local kept
     kept=$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -n 1)
@@ -612,7 +612,7 @@ conflict() {
     assert_in main one 1
 }
 
-@test "CP-10: what is missing is found before anything is begun" {
+@test "CP-10: a run finds that something is missing before it begins anything" {
     begin_manifest
     add_batch 1 -- 'write one 1'
     run_streams

@@ -127,7 +127,7 @@ END
     assert_contains '"changes": []'
 }
 
-@test "shared: what the user does while nobody is at work is not reported" {
+@test "shared: changes of the user while no agent works are not reported" {
     make_repo
     begin_plan
     add_task a -- 'on 1 error overloaded' 'write a A' # the next attempt starts four seconds later
@@ -160,7 +160,7 @@ END
     assert_unchanged_checkout
 }
 
-@test "shared: what else was set meanwhile stays as it is" {
+@test "shared: other settings that changed meanwhile stay as they are" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "$(outside 'git config core.bare true')" \
@@ -209,7 +209,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/evil/1'
 }
 
-@test "shared: where it may have been another one, both are named and none fails" {
+@test "shared: if it may have been another agent, we name both and none fails" {
     make_repo
     begin_plan
     add_task a -- "sh $(until_exists there)" \
@@ -283,7 +283,7 @@ END
     git rev-parse -q --verify "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/shared/1'):a" >/dev/null
 }
 
-@test "shared: what another ref leads to needs not be kept" {
+@test "shared: we keep no commit that another ref reaches" {
     make_repo
     git branch merged
     git tag v1
@@ -358,7 +358,7 @@ END
     assert_unchanged_checkout
 }
 
-@test "shared: what another run lands is not reported" {
+@test "shared: work that another run lands is not reported" {
     make_repo
     begin_plan
     add_task other -- 'write other O'
@@ -468,7 +468,7 @@ END
     refute_told
 }
 
-@test "shared: what is ignored and how files are treated is reported" {
+@test "shared: changed ignore rules are reported" {
     make_repo
     begin_plan
     add_task a -- 'write a A' "sh echo '*' >$PWD/.git/info/exclude"
@@ -480,7 +480,7 @@ END
 
 # The user
 
-@test "shared: what the user does meanwhile is not undone" {
+@test "shared: changes of the user meanwhile are not undone" {
     make_repo
     git branch gone
     begin_plan

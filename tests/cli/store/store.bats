@@ -159,7 +159,7 @@ END
     assert_clean
 }
 
-@test "what has landed is found again in every style" {
+@test "a rebuilt store finds landed tasks in every style" {
     for style in merge squash rebase; do
         rm -rf repo
         make_repo
@@ -179,7 +179,7 @@ END
     done
 }
 
-@test "what was committed, salvaged, begun and never begun is told apart" {
+@test "a rebuilt store tells committed, salvaged, begun and never begun tasks apart" {
     make_repo
     begin_plan
     add_task conflicted 'order: 2' -- 'write file mine'
@@ -281,7 +281,7 @@ salvaged() { # TASK PATH TEXT
     assert_clean 'refs/anabranch/salvage/*/other/1' 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "what has landed stays landed where that could not be written" {
+@test "a landed task stays landed if the store could not write that" {
     fail_when events "new.name = 'task.landed' and new.task = 't'"
     salvaged other half 'done'
     assert_in main mine here
@@ -382,7 +382,7 @@ salvaged() { # TASK PATH TEXT
 
 # Kill points
 
-@test "where it was built so, the engine dies at the write that is named" {
+@test "the engine dies at the named write if it was built with kill points" {
     make_repo
     one_task t 'write mine here'
     ANABRANCH_KILL_AT=1 run_plan

@@ -227,7 +227,7 @@ assert_kept_whole() { # ID
     assert_kept 2 'it has no commit of its own yet'
 }
 
-@test "cleanup: what is not committed keeps a merged thread: changed, staged, untracked, hidden" {
+@test "cleanup: uncommitted files keep a merged thread: changed, staged, untracked, hidden" {
     begin 5
     for i in 1 2 3 4 5; do
         work $i a
@@ -295,7 +295,7 @@ merged() { # ID...
     done
 }
 
-@test "cleanup: what git is in the middle of, and a branch that is checked out twice, keep a thread" {
+@test "cleanup: an unfinished operation of git, and a branch that is checked out twice, keep a thread" {
     begin 3
     merged 1 2 3
     printf '%s\n' 'From: a <a@example.com>' 'Subject: x' '' --- 'diff --git a/no b/no' '--- a/no' '+++ b/no' \
@@ -368,7 +368,7 @@ merged() { # ID...
     assert_removed 1 'merged into main'
 }
 
-@test "cleanup: what only a ref of the worktree's own leads to is saved" {
+@test "cleanup: commits that only a ref of the worktree reaches are saved" {
     begin 1
     merged 1
     work 1 precious
@@ -413,7 +413,7 @@ merged() { # ID...
     git stash show -p | grep -q '^+stashed' || fail "the stash is another"
 }
 
-@test "cleanup: what git push -u noted of a branch goes with it" {
+@test "cleanup: it removes the settings that git push -u made for a branch" {
     begin 1
     git init -q --bare -b main ../origin.git
     git remote add origin ../origin.git
@@ -500,7 +500,7 @@ merged() { # ID...
 
 # The forge
 
-@test "cleanup: what the forge has merged goes, what it has not stays" {
+@test "cleanup: threads that the forge has merged go, others stay" {
     begin 4
     forge_start
     file_origin
@@ -606,7 +606,7 @@ merged() { # ID...
     [[ -e $(tree 1) ]] || fail "it is gone"
 }
 
-@test "what a fanout switched on that was killed at once is switched off by the next cleanup" {
+@test "the next cleanup switches off the settings that a fanout switched on before it was killed" {
     make_repo
     plan 1
     note

@@ -98,7 +98,7 @@ args() {
     [[ $(at_origin "$(branch 3)") == none ]] || fail "3 has nothing, and was pushed"
 }
 
-@test "PS-2: what a thread depends on comes before it, whatever the merge order" {
+@test "PS-2: threads that a thread depends on come before it, whatever the merge order" {
     make_repo
     forge_start
     file_origin
@@ -233,7 +233,7 @@ args() {
     [[ $(state 1 .pull) == */pull/2 ]] || fail "not recorded"
 }
 
-@test "what is at origin is never overwritten" {
+@test "converge never overwrites a branch at origin" {
     begin 1 2
     work 1 d1/file text
     converge
@@ -319,7 +319,7 @@ args() {
     [[ $(at_origin "$(branch 1)") == $(git rev-parse "refs/heads/$(branch 1)") ]] || fail "not pushed"
 }
 
-@test "what a hook leaves behind in the background is not waited for" {
+@test "converge does not wait for processes that a hook leaves behind in the background" {
     begin 1 2
     work 1 d1/file text
     printf '#!/bin/sh\nsleep 60 &\necho $! >"%s"\n' "$BATS_TEST_TMPDIR/left" >.git/hooks/pre-push
@@ -330,7 +330,7 @@ args() {
     kill "$(<"$BATS_TEST_TMPDIR/left")" || fail "it was waited for"
 }
 
-@test "what cannot work at all is said before anything is done" {
+@test "converge reports impossible requests before it does anything" {
     make_repo
     converge
     assert_status 2
@@ -377,7 +377,7 @@ args() {
 
 # Commands
 
-@test "PS-10: what --no-push prints does the same in any shell, and nothing else, whatever the goal contains" {
+@test "PS-10: the commands that --no-push prints do the same in any shell, and nothing else, whatever the goal contains" {
     local shell goal='It'\''s "$(touch bad)" `touch bad` $HOME \\ !x ; touch bad & <(x) *'
     make_repo
     make_bare
@@ -679,7 +679,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     assert_in main d3/file text
 }
 
-@test "--into-base: where someone moves the base meanwhile, all is merged again on top of that" {
+@test "--into-base: if someone moves the base meanwhile, all is merged again on top of that" {
     make_repo
     plan_threads 1 2
     add_thread 3 'goal = "After 2"' 'owns = ["d3"]' 'depends_on = ["2"]'
@@ -898,7 +898,7 @@ END
     [[ -e d4/file ]] || fail "it has not landed"
 }
 
-@test "converge --into-base: what depends on a thread that is damaged is refused" {
+@test "converge --into-base: threads that depend on a damaged thread are refused" {
     make_repo
     plan_threads 1
     add_thread 4 'goal = "After 1"' 'owns = ["d4"]' 'depends_on = ["1"]'

@@ -95,7 +95,7 @@ assert_thread() { # ID BRANCH COMMIT
     git worktree remove "$(tree 3)" # it is for people: git's own commands do with it what they do
 }
 
-@test "what is printed can be given to a shell, whatever the names" {
+@test "a shell can read the printed commands, whatever the names" {
     mkdir "it's \$(touch here) & #x"
     cd "it's \$(touch here) & #x"
     begin 2
@@ -405,7 +405,7 @@ assert_thread() { # ID BRANCH COMMIT
     assert_error ".git/worktrees/worktrees-thread-1/anabranch.json' is damaged"
 }
 
-@test "PS-4: what check refuses, fanout refuses, and changes nothing" {
+@test "PS-4: fanout refuses plans that check refuses, and changes nothing" {
     begin 1
     local owns
     for owns in './d1' 'd1//x' 'a/../d1' '.' '**/*.c'; do
@@ -425,7 +425,7 @@ assert_thread() { # ID BRANCH COMMIT
 
 # All or nothing
 
-@test "PS-12: what cannot be begun is said in a line, and changes nothing" {
+@test "PS-12: fanout reports in a line that it cannot begin, and changes nothing" {
     make_threads 2
     fanout plan.toml
     assert_status 3
@@ -467,7 +467,7 @@ assert_thread() { # ID BRANCH COMMIT
     assert_status 2
 }
 
-@test "PS-12: where one thread cannot be made, nothing is left of the others" {
+@test "PS-12: if one thread cannot be made, nothing is left of the others" {
     begin 4 '[workspace]' 'dir = "a/b/c"' 'setup = "test $ANABRANCH_TASK != 3 || { echo no luck; exit 7; }"'
     fanout plan.toml
     assert_status 3
@@ -478,7 +478,7 @@ assert_thread() { # ID BRANCH COMMIT
     assert_status 0
 }
 
-@test "PS-12: what was there before stays when an addition fails" {
+@test "PS-12: earlier threads stay when an addition fails" {
     begin 1
     fanout plan.toml
     assert_status 0
@@ -516,7 +516,7 @@ stopped_by() { # SIGNAL CODE
     stopped_by INT 130
 }
 
-@test "what a fanout left that was killed is made again" {
+@test "fanout makes threads again that a killed fanout left half-made" {
     begin 3 '[workspace]' "setup = \"touch ../../../begun-\$ANABRANCH_TASK; sleep 1000\""
     "$ANABRANCH" fanout plan.toml >/dev/null 2>&1 3>&- &
     echo $! >"$BATS_TEST_TMPDIR/fanout.pid"

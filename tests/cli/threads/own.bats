@@ -96,7 +96,7 @@ assert_error() { # TEXT
     assert_output "a/moved owned,b/one taken:2,b/two taken:2,dir/inner not-owned,file not-owned"
 }
 
-@test "own: where a submodule points to, but not what is dirty in it" {
+@test "own: the commit of a submodule counts, but dirty files in it do not" {
     make_repo
     git init -q sub
     git -C sub -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m one
@@ -185,7 +185,7 @@ assert_error() { # TEXT
     assert_output "Thread 1 has changed nothing"
 }
 
-@test "own: what came from the base branch by a merge or rebase is no change of the thread" {
+@test "own: work that came from the base branch by a merge or rebase is no change of the thread" {
     begin
     echo mine >a/one
     git commit -q -a -m mine
@@ -213,7 +213,7 @@ assert_error() { # TEXT
     assert_output "a/one owned"
 }
 
-@test "own: what the base branch's upstream has is no change either" {
+@test "own: work of the base branch's upstream is no change either" {
     begin
     git -C ../.. clone -q . "$BATS_TEST_TMPDIR/origin" -b main
     git -C ../.. remote add origin "$BATS_TEST_TMPDIR/origin"
@@ -272,7 +272,7 @@ assert_error() { # TEXT
     assert_output "docs/new taken:1"
 }
 
-@test "own request: what another thread or the plan has is not granted, and recorded" {
+@test "own request: paths of another thread or of the plan are not granted, and that is recorded" {
     begin
     own request b/one a/no/x '*/one'
     assert_status 1
@@ -310,7 +310,7 @@ assert_error() { # TEXT
     assert_answer "$PWD/some [1]" deny "anabranch own request 'some \\[1]'"
 }
 
-@test "own request: what is no path here changes nothing" {
+@test "own request: a text that is no path here changes nothing" {
     begin
     local file
     file=$(git rev-parse --git-dir)/anabranch.json
@@ -350,7 +350,7 @@ commit() { # [ARG...]
     refute_contains Sanitizer
 }
 
-@test "PS-5: what a thread does not own is not committed, however it is committed" {
+@test "PS-5: files that a thread does not own are not committed, in whatever way the user commits them" {
     begin
     local start
     start=$(git rev-parse HEAD)
@@ -425,7 +425,7 @@ answer() { # WORD
     output=$(<"$out")
 }
 
-@test "where the program is gone a commit passes with a word about it" {
+@test "without the program a commit passes with a warning" {
     make_repo
     mkdir "$BATS_TEST_TMPDIR/bin"
     cp "$ANABRANCH" "$BATS_TEST_TMPDIR/bin/anabranch"

@@ -96,7 +96,7 @@ age() { # ID...
     [[ $(look 4 .uncommitted) == '["M  file"]' ]] || fail "$(look 4 .uncommitted)"
 }
 
-@test "what fanout has put into a worktree is no work in it, also where nothing is ignored" {
+@test "files that fanout has put into a worktree are no work in it, even if nothing is ignored" {
     make_repo
     echo '!*' >.gitignore
     git add .gitignore
@@ -149,7 +149,7 @@ age() { # ID...
     assert_line 'thread 1: conflicts with thread 2'
 }
 
-@test "where all threads change one file, git is not asked about every two of them" {
+@test "status does not ask git about every two threads if all of them change one file" {
     local ids=({1..20}) id
     make_threads "${ids[@]}"
     for id in "${ids[@]}"; do
@@ -163,7 +163,7 @@ age() { # ID...
     assert_contains 'thread 19: changes the same files as thread 20'
 }
 
-@test "what a thread took over from its base or from upstream is no change of its own" {
+@test "files that a thread took over from its base or from upstream are no change of its own" {
     make_threads 1 2
     git clone -q --bare . "$BATS_TEST_TMPDIR/up.git"
     git remote add origin "$BATS_TEST_TMPDIR/up.git"
@@ -230,7 +230,7 @@ age() { # ID...
     refute_contains "$(branch 2)"
 }
 
-@test "what a commit's subject would do to the terminal is not done" {
+@test "the subject of a commit cannot control the terminal" {
     make_threads 1 2 3
     work 1 d1/a text $'red \e[31m and \u202e back'
     show
@@ -340,7 +340,7 @@ commits_outside() { # ID
     git -C "$(tree "$1")" commit -q -m stray 2>"$BATS_TEST_TMPDIR/words"
 }
 
-@test "status: a repository that was moved: what to type, and that does it" {
+@test "status: it prints the command that repairs a moved repository, and the command works" {
     make_threads 1 2
     work 1 d1/file text
     move_repo

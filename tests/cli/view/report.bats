@@ -176,7 +176,7 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     assert_json r.json 't["bad"]["title"].startswith("]]> | `x` ```\n<b onclick=y>")' True
 }
 
-@test "what is too long for a page is cut, and the page says so" {
+@test "the report page cuts a diff and a log that are too long, and says so" {
     make_repo
     begin_plan
     add_task long 'read_only: false' -- 'sh seq 1 40000 >numbers' 'sh for i in $(seq 1 3000); do echo "line $i"; done'

@@ -138,7 +138,7 @@ make_run() {
     end_serve
 }
 
-@test "what is there is told: runs, tasks, plan, events, cost, logs, diffs, files in common" {
+@test "the server gives runs, tasks, plan, events, cost, logs, diffs, and files in common" {
     make_run
     start_serve last
     get /api/start

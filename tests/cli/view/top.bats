@@ -39,7 +39,7 @@ make_long_plan() {
     done
 }
 
-@test "top: what runs is seen, scrolled, opened and steered; the terminal is as before, and the run continues" {
+@test "top: it shows, scrolls, opens and steers tasks; the terminal is as before, and the run continues" {
     make_repo
     make_long_plan
     export SHELL=/bin/sh

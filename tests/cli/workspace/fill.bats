@@ -75,7 +75,7 @@ assert_seen() { # ID...
     done
 }
 
-@test "fill: what the user has changed is not in them" {
+@test "fill: changes of the user are not in the workspaces" {
     large_repo
     list_by_git
     echo mine >file
@@ -132,7 +132,7 @@ assert_seen() { # ID...
     git -C worktrees/thread-1 fsck --no-dangling || fail "not sound"
 }
 
-@test "fill: what attributes change on its way out is left to git" {
+@test "fill: git writes the files that attributes change on their way out" {
     large_repo
     printf '*.txt text eol=crlf\n' >.gitattributes
     echo text >sub/file.txt
@@ -158,7 +158,7 @@ assert_seen() { # ID...
     assert_clean
 }
 
-@test "fill: what a killed run had copied is not in the way of the next" {
+@test "fill: files that a killed run had copied are not in the way of the next run" {
     large_repo
     begin_plan 'workspace: {provider: checkout}'
     add_task a -- 'write a "work\n"'

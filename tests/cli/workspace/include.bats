@@ -70,7 +70,7 @@ begin_repo() {
     assert_clean
 }
 
-@test "what leads out of the repository is refused, and the task fails with class setup" {
+@test "a path that leads out of the repository is refused, and the task fails with class setup" {
     begin_repo
     echo outside >../outside
     begin_plan 'workspace: {include: [../outside]}'
@@ -167,7 +167,7 @@ begin_repo() {
     assert_clean
 }
 
-@test "what the workspace has already stays as it is" {
+@test "a file that the workspace has already stays as it is" {
     begin_repo
     git checkout -q -b other
     echo tracked >.env
@@ -524,7 +524,7 @@ claude_files='.claude/agents/dev.md
     assert_in main seen $'inner a tmp\n1\n0\nnick'
 }
 
-@test "what was brought is counted in workspace.created" {
+@test "included files count in workspace.created" {
     begin_repo
     printf 12345 >.env
     begin_plan 'workspace: {include: [.env]}'

@@ -62,7 +62,7 @@ stay() {
     echo "sh touch '$BATS_TEST_TMPDIR/here'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done"
 }
 
-@test "overlay: what agents do lands, nothing stays mounted, the pristine tree is used again" {
+@test "overlay: the work of agents lands, nothing stays mounted, and the base tree is used again" {
     begin_repo
     add_task a -- "$(kind a)" 'write new "1\n"' 'delete gone' 'sh rm -r sub; echo x >a.ignored' \
         'sh test "$(git status --porcelain | sort | tr "\n" ,)" = " D gone, D sub/deep/a,?? new,"'
@@ -88,7 +88,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: what someone has left who was killed while he tried them goes" {
+@test "overlay: the rest of a trial whose process was killed is removed" {
     local dead
     begin_repo
     dead=$(sh -c 'echo $$')
@@ -119,7 +119,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: what agents commit, stage, rename and hide is as with any other workspace" {
+@test "overlay: agents commit, stage, rename and hide files as in any other workspace" {
     [[ $(id -u) == 0 ]] || skip "who is not root cannot rename folders from below"
     begin_repo
     add_task a -- 'sh git mv sub moved; git commit -qm moved; echo 1 >more; git add more; echo 2 >more'
@@ -288,7 +288,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: what a killed run was at shows again, is materialised, and is resumed" {
+@test "overlay: the work of a killed run shows again, is materialised, and is resumed" {
     begin_repo
     add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
     start_and_wait
@@ -351,7 +351,7 @@ stay() {
     [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
 }
 
-@test "overlay: what somebody does to the pristine tree reaches no agent" {
+@test "overlay: changes that somebody makes in the base tree reach no agent" {
     begin_repo
     add_task a -- 'write a "1\n"'
     run_plan
@@ -365,7 +365,7 @@ stay() {
     assert_clean
 }
 
-@test "overlay: where there are submodules git fills the workspaces, which is said" {
+@test "overlay: with submodules git fills the workspaces, and the run says so" {
     begin_repo
     git update-index --add --cacheinfo "160000,$(git rev-parse HEAD),module"
     git commit -q -m module
@@ -458,7 +458,7 @@ killed_plain() {
     [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
 }
 
-@test "overlay: what is brought along is brought once, below all workspaces, and is each one's own to change" {
+@test "overlay: files are included once, below all workspaces, and each workspace can change its own" {
     begin_repo 'workspace: {provider: overlay, share: [node_modules/**], include: [.env]}'
     sed -i 1d plan.yaml
     printf '%s\n' node_modules .env >.gitignore
@@ -538,7 +538,7 @@ leave() {
     assert_in main new 1
 }
 
-@test "overlay: what is below a workspace stays as long as anybody sees it, also who came second" {
+@test "overlay: the files below a workspace stay as long as anybody sees them, even a second viewer" {
     begin_repo
     add_task a -- 'write new "1\n"' "$(stay)"
     start_and_wait
@@ -559,7 +559,7 @@ leave() {
     assert_status 0
 }
 
-@test "overlay: what was brought along for a killed run is as it was when that is resumed" {
+@test "overlay: files that were included for a killed run are unchanged when it is resumed" {
     begin_repo 'workspace: {provider: overlay, include: [local.cfg]}'
     sed -i 1d plan.yaml
     echo secret >local.cfg
@@ -622,7 +622,7 @@ stubborn() {
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
-@test "overlay: what a resume would do is said when the agents of the killed engine have ended" {
+@test "overlay: a dry resume answers after the agents of the killed engine have ended" {
     begin_repo
     mapfile -t steps < <(stubborn)
     add_task t -- "${steps[@]}"

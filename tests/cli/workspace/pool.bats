@@ -122,7 +122,7 @@ END
     assert_clean 'refs/anabranch/salvage/*/a/*'
 }
 
-@test "pool: where a submodule is checked out, no tree is used again" {
+@test "pool: with a submodule in the checkout, no tree is used again" {
     begin_repo
     git init -q ../other
     git -C ../other -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m x
@@ -191,7 +191,7 @@ END
     assert_clean
 }
 
-@test "pool: what is known to differ is put right without git" {
+@test "pool: known differences are put right without git" {
     begin_repo
     look_at_new
     mkdir "$BATS_TEST_TMPDIR/bin"

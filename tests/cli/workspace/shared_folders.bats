@@ -56,7 +56,7 @@ stay() {
     echo "sh touch '$BATS_TEST_TMPDIR/here'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done"
 }
 
-@test "share: what did not change is not copied again, and what was changed by hand is" {
+@test "share: unchanged files are not copied again, and files that were changed by hand are" {
     local before changed
     begin_repo
     run_steps 'sh test "$(cat node_modules/one node_modules/link node_modules/deep/er/three | tr "\n" ,)" = one,deep/two,deep/er/three,' \
@@ -143,7 +143,7 @@ stay() {
     [[ ! -e $first ]] || fail "the oldest one stays"
 }
 
-@test "share: what an agent does in there is its own, is not committed, and does not land" {
+@test "share: changes that an agent makes there are its own, are not committed, and do not land" {
     local before
     begin_repo
     run_steps 'sh test -e node_modules/one'
@@ -377,7 +377,7 @@ stay() {
     assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/t/1')" moved/two deep/two
 }
 
-@test "share: what somebody looks at stays as it is also when its run is over" {
+@test "share: a folder that somebody looks at stays as it is, even after the end of its run" {
     local shell
     begin_repo
     begin_shared
@@ -427,7 +427,7 @@ stay() {
     assert_contains 'there is nothing to prepare'
 }
 
-@test "share: where nothing can be kept it is brought as ever" {
+@test "share: without a place for shared folders they are included as before" {
     begin_repo
     mkdir -p .git/anabranch
     echo in the way >.git/anabranch/shared
@@ -435,7 +435,7 @@ stay() {
     [[ $(<.git/anabranch/shared) == 'in the way' ]] || fail "it was taken away"
 }
 
-@test "share: what cannot be copied fails the task, and nothing of it is kept" {
+@test "share: a folder that cannot be copied fails the task, and nothing of it is kept" {
     [[ $(id -u) != 0 ]] || skip "root may read everything"
     begin_repo
     chmod 000 node_modules/one

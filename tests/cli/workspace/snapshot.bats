@@ -228,7 +228,7 @@ no_subvolumes() {
     assert_only_pristine
 }
 
-@test "snapshot: where one cannot be made after all, git fills the workspace" {
+@test "snapshot: if no snapshot can be made after all, git fills the workspace" {
     on_btrfs
     make_repo
     export ANABRANCH_CONTAIN=subreaper # our folder is hidden in a namespace
@@ -245,7 +245,7 @@ no_subvolumes() {
     assert_clean
 }
 
-@test "snapshot: where workspaces are on another disk it is refused" {
+@test "snapshot: it is refused if workspaces are on another disk" {
     on_btrfs
     make_repo
     begin_plan "workspace: {dir: $BATS_TEST_TMPDIR/elsewhere}"
@@ -268,7 +268,7 @@ no_subvolumes() {
     [[ $stderr == *"Read-only file system"* ]] || fail "why"
 }
 
-@test "snapshot: where there are none it is refused, before anything is made" {
+@test "snapshot: it is refused without support for snapshots, before anything is made" {
     make_repo
     begin_plan 'workspace: {provider: snapshot}'
     add_task a -- 'write a 1'
