@@ -61,6 +61,12 @@ static bool is_language(const char *entry)
     return strncmp(entry, "LC_ALL=", 7) == 0 || strncmp(entry, "LANGUAGE=", 9) == 0;
 }
 
+/* git would write a trace to a file, or among the messages that we read. */
+static bool is_trace(const char *entry)
+{
+    return strncmp(entry, "GIT_TRACE", strlen("GIT_TRACE")) == 0;
+}
+
 void git_outside_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
@@ -69,18 +75,26 @@ void git_outside_environment(struct strv *env)
     }
 }
 
-/* Without these, anyone who can write to the repository could make one object look like another. */
+/* Without these, anyone who can write to the repository could make one object look like another,
+ * and the user's configuration (trace2.*) could let our gits write traces to any file. */
 static void add_fixed_variables(struct strv *env)
 {
     strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-               "GIT_GRAFT_FILE=/dev/null/none", NULL);
+               "GIT_GRAFT_FILE=/dev/null/none", "GIT_TRACE2=0", "GIT_TRACE2_EVENT=0",
+               "GIT_TRACE2_PERF=0", NULL);
+}
+
+/* May our gits have this variable of ours? */
+static bool is_for_git(const char *entry)
+{
+    return !is_repository_variable(entry) && !is_language(entry) && !is_trace(entry);
 }
 
 /* The environment with the current configuration. */
 static void add_live_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
-        if (!is_repository_variable(*entry) && !is_language(*entry))
+        if (is_for_git(*entry))
             strv_push(env, *entry);
     }
     add_fixed_variables(env);
@@ -89,7 +103,7 @@ static void add_live_environment(struct strv *env)
 void git_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
-        if (!is_repository_variable(*entry) && !is_language(*entry) && !git_frozen_replaces(*entry))
+        if (is_for_git(*entry) && !git_frozen_replaces(*entry))
             strv_push(env, *entry);
     }
     add_fixed_variables(env);

@@ -55,7 +55,7 @@ struct git_place {
 };
 
 /* Our environment without the variables that point git at a repository, with untranslated messages,
- * and with the frozen configuration of the user (git/config/frozen_config.h). */
+ * without traces, and with the frozen configuration of the user (git/config/frozen_config.h). */
 void git_environment(struct strv *env);
 
 /* The same for programs other than git: in the user's language. */

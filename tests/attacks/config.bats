@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
+# shellcheck shell=bash disable=SC2016,SC2031 # the agents' shell is to see the variables
 # shellcheck disable=SC2154 # start_plan sets events and engine
 # An agent that configures programs for git: our git processes do not run them.
 
@@ -172,4 +172,57 @@ assert_attacked_in_vain() {
     assert_in main file merged
     run anabranch diff a
     assert_contains '+seen:'
+}
+
+# Runs our commands that start git, and fails if one of them wrote a trace.
+assert_no_traces() { # FOLDER
+    local words id
+    rm -f "$1"/*
+    id=$(find .git/anabranch/runs -mindepth 1 -maxdepth 1 -printf '%f')
+    while read -r words; do
+        # shellcheck disable=SC2086 # words of a command line
+        run anabranch $words 3>&-
+        [[ $status -eq 0 ]] || fail "anabranch $words"
+        refute_contains 'trace'
+        [[ -z $(ls "$1") ]] || fail "anabranch $words wrote:" "$(head -n 3 "$1"/*)"
+    done <<<"status"$'\n'"report $id"$'\n'"diff --run $id plant"$'\ndoctor\nrun --engine sim plan.yaml\nclean --all'
+}
+
+@test "config: no git of ours writes a trace because of the configuration of the user or the system" {
+    local traces=$BATS_TEST_TMPDIR/traces
+    mkdir "$traces"
+    unset GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM
+    export GIT_CONFIG_SYSTEM=$BATS_TEST_TMPDIR/system
+    printf '[trace2]\neventTarget = %s\n' "$traces/event" >user-settings
+    printf '[trace2]\nnormalTarget = %s\nperfTarget = %s\n' "$traces"/{normal,perf} >system-settings
+    make_repo
+    begin_plan
+    attack plant "cp $PWD/../user-settings ~/.gitconfig; cp $PWD/../system-settings $GIT_CONFIG_SYSTEM; echo 1 >planted"
+    run_attacks
+    assert_event task.landed plant
+    git status >/dev/null
+    [[ $(ls "$traces") == $'event\nnormal\nperf' ]] || fail "git does not know these settings"
+    begin_plan
+    add_task b -- 'write b 1'
+    assert_no_traces "$traces"
+}
+
+@test "config: no git of ours writes a trace because of the environment" {
+    local traces=$BATS_TEST_TMPDIR/traces name
+    mkdir "$traces"
+    make_repo
+    begin_plan
+    attack plant 'echo 1 >planted'
+    run_attacks
+    begin_plan
+    add_task b -- 'write b 1'
+    for name in TRACE TRACE2 TRACE2_EVENT TRACE2_PERF TRACE_PERFORMANCE TRACE_PACKET TRACE_SETUP TRACE_REFS; do
+        export "GIT_$name=$traces/$name"
+    done
+    assert_no_traces "$traces"
+    # These would write to standard error, in which we look for messages of git.
+    export GIT_TRACE=1 GIT_TRACE2=2 GIT_TRACE_SETUP=true
+    run_apart anabranch diff nonsense
+    assert_status 2
+    [[ $stderr != *trace* ]] || fail 'a trace'
 }
