@@ -228,6 +228,33 @@ test('history: two runs are compared', async () => {
     assert.match(rows.find((r) => r.startsWith('new')), /not in this run.*landed/);
 });
 
+test('timeline: the time between a kill and the resume does not count', async () => {
+    const own = new Repo('resumed'), its = new Server(own);
+    own.plan('resumed', [{id: 'cut', steps: ['say begun', own.waitStep('go-cut'), 'write made one']}, {id: 'after', depends_on: ['cut'], steps: ['write more one']}]);
+    own.start();
+    const id = await until('a run', () => own.run());
+    await until('its agent', () => own.query(`select count(*) from events where run = '${id}' and name = 'task.started'`) === '1');
+    await own.kill();
+    own.query('update events set time = time - 3600000');
+    own.let('go-cut');
+    own.resume();
+    own.query('update runs set started = started - 3600000; update tasks set started = started - 3600000');
+    await its.start();
+    const tab = await openPage();
+    await tab.goto(its.url);
+    await tab.waitForSelector('table.tasks tbody a');
+    await go(tab, id, 'timeline');
+    await tab.waitForSelector('main svg a >> nth=1');
+    const bars = await tab.$$eval('main svg a rect[class^=fill-]', (all) => all.map((r) => [r.x.baseVal.value, r.width.baseVal.value]));
+    const marks = await tab.$$eval('.sticky-axis text', (all) => all.slice(1).map((t) => t.textContent));
+    assert.ok(marks.length && marks.every((m) => /^[\d.]+(ms|s)$/.test(m)), marks.join());
+    // Otherwise an hour would lie between the first bar and the others.
+    const ends = bars.map(([x, width]) => x + width), start = Math.min(...bars.map(([x]) => x));
+    assert.ok(bars.every(([x, width]) => width < 0.9 * (Math.max(...ends) - start)), JSON.stringify(bars));
+    await tab.context().close();
+    await its.stop();
+});
+
 test('a run is steered by keyboard, with a question before work ends', async () => {
     const own = new Repo('steer'), its = new Server(own), closed = new Server(own, '--read-only');
     own.plan('steered', [

@@ -73,11 +73,27 @@ export class Repo {
         const child = spawn(program, ['run', '--engine', 'sim', '--json', '--workers', '8', 'plan.yaml'], {cwd: this.dir, stdio: ['ignore', 'pipe', 'ignore']});
         children.add(child);
         child.stdout.resume();
+        this.child = child;
         this.ended = new Promise((go) => child.on('exit', (code) => {
             children.delete(child);
             go(code);
         }));
         return this.ended;
+    }
+
+    // Kills the engine, and waits for its end.
+    async kill() {
+        this.child.kill('SIGKILL');
+        await this.ended;
+    }
+
+    resume() {
+        execFileSync(program, ['resume'], {cwd: this.dir, stdio: ['ignore', 'ignore', 'ignore']});
+    }
+
+    // Asks the store of the runs.
+    query(sql) {
+        return execFileSync('sqlite3', [join(this.dir, '.git/anabranch/state.db'), '.timeout 10000', sql], {encoding: 'utf8'}).trim();
     }
 
     // The newest run, or '' if there is none yet.

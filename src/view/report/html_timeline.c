@@ -40,9 +40,20 @@ static void add_ticks(int64_t span, int height, struct buf *out)
     }
 }
 
+/* The scale leaves out the times in which the run stood still, as the durations do. */
+struct scale {
+    const struct report *r;
+    int64_t ms; /* from the start of the run to its end */
+};
+
+static int64_t get_offset(const struct report *r, int64_t time)
+{
+    return idle_without(&r->idle, r->row.started, time);
+}
+
 /* At least wide enough to be visible. */
-static void add_span(const struct report_span *s, const struct report_task *t, int64_t start,
-                     int64_t span, int y, struct buf *out)
+static void add_span(const struct report_span *s, const struct report_task *t,
+                     const struct scale *scale, int y, struct buf *out)
 {
     static const char *const words[] = {
         [REPORT_PREPARING] = "preparing",
@@ -50,16 +61,17 @@ static void add_span(const struct report_span *s, const struct report_task *t, i
         [REPORT_LANDING] = "committing, verifying, landing",
         [REPORT_PARKED] = "waiting for a usage limit",
     };
-    double x = 100.0 * (double)(s->from - start) / (double)span;
-    double width = 100.0 * (double)(s->to - s->from) / (double)span;
-    x = x < 0 ? 0 : x > 99.8 ? 99.8 : x;
+    int64_t ms = idle_without(&scale->r->idle, s->from, s->to);
+    double x = 100.0 * (double)get_offset(scale->r, s->from) / (double)scale->ms;
+    double width = 100.0 * (double)ms / (double)scale->ms;
+    x = x > 99.8 ? 99.8 : x;
     width = width < 0.2 ? 0.2 : x + width > 100 ? 100 - x : width;
     buf_addf(out,
              "<rect class=\"w%d\" x=\"%.3f%%\" width=\"%.3f%%\" y=\"%d\" height=\"%d\"><title>",
              (int)s->doing, x, width, y + 4, ROW - 8);
     html_text(out, t->row.id);
     buf_addf(out, ": %s, ", words[s->doing]);
-    text_format_duration(out, s->to - s->from);
+    text_format_duration(out, ms);
     buf_addstr(out, "</title></rect>");
 }
 
@@ -104,19 +116,20 @@ static void add_names(const struct report_details *m, const struct rows *rows, s
 
 static void add_bars(const struct report_details *m, const struct rows *rows, struct buf *out)
 {
-    int64_t start = m->r->row.started, span = m->r->end > start ? m->r->end - start : 1;
+    struct scale scale = {m->r, get_offset(m->r, m->r->end)};
     int y = HEAD, height = HEAD + (int)rows->n * ROW;
     buf_addf(out,
              "<svg width=\"100%%\" height=\"%d\" role=\"img\" aria-label=\"When each task did "
              "what\">\n",
              height);
-    add_ticks(span, height, out);
+    scale.ms = scale.ms > 0 ? scale.ms : 1;
+    add_ticks(scale.ms, height, out);
     for (size_t i = 0; i < rows->n; i++, y += ROW) {
         const struct report_task *t = &m->r->tasks[rows->v[i].task];
         const struct report_life *l = report_life(m, t);
         buf_addf(out, "<g class=\"%s\">", report_html_ends[t->end]);
         for (size_t k = 0; k < l->spans.n; k++)
-            add_span(&l->spans.v[k], t, start, span, y, out);
+            add_span(&l->spans.v[k], t, &scale, y, out);
         buf_addstr(out, "</g>\n");
     }
     buf_addstr(out, "</svg>\n");

@@ -195,6 +195,23 @@ second conflict error both" ]] || fail "$(<r.sarif)"
     grep -qx 'Diff: 1 file, +1 .0' <<<"$page" || fail "the one behind it is not there"
 }
 
+@test "the timeline of a report does not count the time between a stop and the resume" {
+    kill_run_an_hour_ago
+    touch "$BATS_TEST_TMPDIR/go"
+    run anabranch resume 3>&-
+    assert_status 0
+    sqlite3 .git/anabranch/state.db 'update runs set started = started - 3600000; update tasks set started = started - 3600000'
+    run anabranch report last --format html
+    assert_status 0
+    local svg ends
+    svg=$(sed -n '/<svg .*When each task did/,/<\/svg>/p' <<<"$output")
+    [[ $(grep -c '<rect' <<<"$svg") -gt 0 ]] || fail "no bar"
+    ! grep -qE '(>|, )[0-9]+(h|m[^s])' <<<"$svg" || fail "an hour:" "$svg"
+    # The last bar ends where the run ends, and none is wider than the work.
+    ends=$(grep -o '<rect [^>]*' <<<"$svg" | sed 's/.* x="\([0-9.]*\)%" width="\([0-9.]*\)%".*/\1 \2/' | awk '{print $1 + $2}' | sort -n | tail -n 1)
+    awk -v end="$ends" 'BEGIN { exit !(end > 50 && end < 100.01) }' || fail "ends at $ends" "$svg"
+}
+
 @test "report prints what --report writes, and -o writes it into a file" {
     make_run --report run.json --report run.md --report run.xml --report run.html --report run.sarif
     local id

@@ -1,5 +1,6 @@
 /*
- * The timeline: a bar per task on a common scale, from the start of the run until now.
+ * The timeline: a bar per task on a common scale, from the start of the run until now. The scale
+ * leaves out the times in which the run stood still, as the durations do.
  */
 #include "view/dashboard/screens/screen.h"
 
@@ -16,11 +17,16 @@ static size_t get_bar_width(const struct screen *s)
     return s->columns > label + 4 ? s->columns - label : 4;
 }
 
-static int64_t end_of_scale(const struct screen *s)
+/* ms from the start of the run to that time. */
+static int64_t get_offset(const struct screen *s, int64_t time)
 {
-    const struct board *b = s->board;
-    int64_t end = b->finished ? b->finished : s->now;
-    return end > b->started ? end : b->started + 1;
+    return idle_without(&s->board->idle, s->board->started, time);
+}
+
+static int64_t get_scale(const struct screen *s)
+{
+    int64_t all = get_offset(s, s->board->finished ? s->board->finished : s->now);
+    return all > 0 ? all : 1;
 }
 
 static size_t count_rows(const struct screen *s)
@@ -30,7 +36,7 @@ static size_t count_rows(const struct screen *s)
 
 static void draw_head(const struct screen *s, struct canvas *c)
 {
-    int64_t all = end_of_scale(s) - s->board->started;
+    int64_t all = get_scale(s);
     size_t label = get_label_width(s), width = get_bar_width(s);
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
@@ -57,9 +63,8 @@ static const struct {
 /* The cell of a point in time. */
 static size_t get_cell(const struct screen *s, int64_t time, size_t width)
 {
-    int64_t start = s->board->started, all = end_of_scale(s) - start;
-    int64_t at = (time - start) * (int64_t)width / all;
-    return at < 0 ? 0 : (size_t)at < width ? (size_t)at : width - 1;
+    int64_t at = get_offset(s, time) * (int64_t)width / get_scale(s);
+    return (size_t)at < width ? (size_t)at : width - 1;
 }
 
 static void draw_bar(const struct screen *s, const struct board_task *t, struct canvas *c)

@@ -105,8 +105,10 @@ export function timelineView({run}) {
             return;
         const start = run.run.started;
         const end = run.isLive() ? run.now() : run.run.finished || Math.max(start + 1, ...run.tasks.map((t) => t.finished || 0));
-        const span = Math.max(1000, end - start);
-        const x = (at) => left + (Math.max(0, at - start) / span) * (width - left - 64);
+        // The axis leaves out the spans in which the run was interrupted, as the durations do.
+        const span = Math.max(1000, run.worked(start, end));
+        const place = (ms) => left + (ms / span) * (width - left - 64);
+        const x = (at) => place(run.worked(start, at));
         const first = Math.max(0, Math.floor((scroll.scrollTop - axis) / line) - 4);
         const visible = list.slice(first, first + Math.ceil(scroll.clientHeight / line) + 8);
         const step = stepOf(span, Math.max(2, Math.floor((width - left) / 110)));
@@ -116,10 +118,10 @@ export function timelineView({run}) {
         const focused = document.activeElement?.getAttribute?.('href');
         scale.setAttribute('width', width);
         put(scale, svg('text', {class: 'faint', x: 10, y: 17}, time(start)),
-            marks.filter((t) => t).map((t) => svg('text', {class: 'faint', x: x(start + t), y: 17, 'text-anchor': 'middle'}, duration(t).replace(/\.0(?=s)| 00[sm]/, ''))));
+            marks.filter((t) => t).map((t) => svg('text', {class: 'faint', x: place(t), y: 17, 'text-anchor': 'middle'}, duration(t).replace(/\.0(?=s)| 00[sm]/, ''))));
         bars.setAttribute('width', width);
         bars.setAttribute('height', Math.max(line, list.length * line));
-        put(bars, marks.map((t) => svg('line', {class: 'grid', x1: x(start + t), x2: x(start + t), y1: first * line, y2: (first + visible.length) * line})),
+        put(bars, marks.map((t) => svg('line', {class: 'grid', x1: place(t), x2: place(t), y1: first * line, y2: (first + visible.length) * line})),
             run.isLive() ? svg('line', {class: 'now', x1: x(end), x2: x(end), y1: 0, y2: list.length * line}) : null,
             visible.map((task, i) => drawTask(task, first + i, x, left)));
         if (focused && bars.contains(document.activeElement) === false)
