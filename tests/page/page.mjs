@@ -228,9 +228,9 @@ test('history: two runs are compared', async () => {
     assert.match(rows.find((r) => r.startsWith('new')), /not in this run.*landed/);
 });
 
-test('timeline: the time between a kill and the resume does not count', async () => {
+test('timeline and costs: the time between a kill and the resume does not count', async () => {
     const own = new Repo('resumed'), its = new Server(own);
-    own.plan('resumed', [{id: 'cut', steps: ['say begun', own.waitStep('go-cut'), 'write made one']}, {id: 'after', depends_on: ['cut'], steps: ['write more one']}]);
+    own.plan('resumed', [{id: 'cut', steps: ['say begun', own.waitStep('go-cut'), 'write made one']}, {id: 'after', depends_on: ['cut'], steps: ['tokens 10 20 0.05', 'write more one']}]);
     own.start();
     const id = await until('a run', () => own.run());
     await until('its agent', () => own.query(`select count(*) from events where run = '${id}' and name = 'task.started'`) === '1');
@@ -251,6 +251,9 @@ test('timeline: the time between a kill and the resume does not count', async ()
     // Otherwise an hour would lie between the first bar and the others.
     const ends = bars.map(([x, width]) => x + width), start = Math.min(...bars.map(([x]) => x));
     assert.ok(bars.every(([x, width]) => width < 0.9 * (Math.max(...ends) - start)), JSON.stringify(bars));
+    await go(tab, id, 'costs');
+    const grew = await tab.getAttribute('.chart svg:has(.curve)', 'aria-label');
+    assert.match(grew, /^It grew to \$0\.05 in [\d.]+(ms|s)$/);
     await tab.context().close();
     await its.stop();
 });

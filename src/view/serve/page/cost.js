@@ -63,9 +63,10 @@ export function costView({run, memory}) {
     function drawCurve(value, say) {
         const width = Math.max(260, curve.clientWidth - 24), height = 150, left = 58, bottom = 22;
         const points = [...rows].sort((a, b) => a.time - b.time);
-        const from = run.run.started, to = Math.max(run.run.finished || (run.isLive() ? run.now() : 0), points.at(-1).time, from + 1);
+        const from = run.run.started, to = Math.max(run.run.finished || (run.isLive() ? run.now() : 0), points.at(-1).time);
+        const span = Math.max(1, run.worked(from, to)); // as in the timeline
         const total = points.reduce((n, p) => n + value(p), 0) || 1e-9;
-        const x = (t) => left + (t - from) / (to - from) * (width - left - 10), y = (n) => height - bottom - n / total * (height - bottom - 14);
+        const x = (t) => left + run.worked(from, t) / span * (width - left - 10), y = (n) => height - bottom - n / total * (height - bottom - 14);
         let sum = 0, path = `M${x(from)} ${y(0)}`;
         for (const p of points) {
             path += `H${x(p.time)}`;
@@ -74,12 +75,12 @@ export function costView({run, memory}) {
         }
         path += `H${x(to)}`;
         put(curve, h('figcaption', {}, h('h2', {}, 'Over time')),
-            svg('svg', {width, height, role: 'img', 'aria-label': `It grew to ${say(total)} in ${duration(to - from)}`},
+            svg('svg', {width, height, role: 'img', 'aria-label': `It grew to ${say(total)} in ${duration(span)}`},
                 [0, 0.5, 1].map((part) => [svg('line', {class: 'grid', x1: left, x2: width - 10, y1: y(total * part), y2: y(total * part)}),
                     svg('text', {class: 'faint', x: left - 6, y: y(total * part) + 4, 'text-anchor': 'end'}, say(total * part))]),
                 svg('path', {class: 'under', d: `${path}V${y(0)}Z`}), svg('path', {class: 'curve', d: path}),
-                [0, 0.5, 1].map((part) => svg('text', {class: 'faint', x: x(from + (to - from) * part), y: height - 5, 'text-anchor': ['start', 'middle', 'end'][part * 2]},
-                    duration((to - from) * part)))));
+                [0, 0.5, 1].map((part) => svg('text', {class: 'faint', x: left + part * (width - left - 10), y: height - 5, 'text-anchor': ['start', 'middle', 'end'][part * 2]},
+                    duration(span * part)))));
     }
 
     function drawTable(sums) {
