@@ -4,7 +4,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/shell_quote.h"
 #include "clean/clean.h"
 #include "cli/frame/cli.h"
 #include "dropin/dropin.h"
@@ -13,6 +12,7 @@
 #include "plan/decode/task.h"
 #include "project/streams_file.h"
 #include "run/run.h"
+#include "run/state/merge_place.h"
 #include "sys/self_exe.h"
 #include "view/event_lines.h"
 #include "view/plan/streams_text.h"
@@ -272,6 +272,8 @@ static void on_event(void *ctx, const struct event *ev)
 
 static void print_kept_worktrees(const struct session *s)
 {
+    automergeplace struct merge_place place = {.base = run_base(s->run)};
+    merge_place_find(&place, &s->sf.plan.repo);
     cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
     for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
         const char *id = s->sf.plan.plan.tasks[i].id;
@@ -279,8 +281,7 @@ static void print_kept_worktrees(const struct session *s)
         autobuf struct buf next = BUF_INIT;
         if (st.state != TASK_CONFLICTED)
             continue;
-        shell_quote(&next, "git switch", run_base(s->run), NULL);
-        shell_quote(&next, " && git merge", st.branch, NULL);
+        merge_place_add(&place, st.branch, &next);
         cast_say(CAST_ERROR, "  %c: %s", get_stream_letter(id), st.workspace);
         cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
     }

@@ -2,7 +2,6 @@
 
 #include "agent/agent.h"
 #include "base/mem.h"
-#include "base/text/shell_quote.h"
 #include "cli/frame/cli.h"
 #include "cli/run/run_view.h"
 #include "dropin/dropin.h"
@@ -10,6 +9,7 @@
 #include "dropin/orchestra_view.h"
 #include "git/state_paths.h"
 #include "run/resume/decide.h"
+#include "run/state/merge_place.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -256,8 +256,9 @@ static bool report_runner_error(const struct session *s, uint32_t t)
     if (st.state == TASK_CONFLICTED) {
         (void)runner_error("merge conflict: task '%s' (branch %s): %s", id, st.branch, st.reason);
         autobuf struct buf advice = BUF_INIT;
-        shell_quote(&advice, "git switch", run_base(s->o.run), NULL);
-        shell_quote(&advice, " && git merge", st.branch, NULL);
+        automergeplace struct merge_place place = {.base = run_base(s->o.run)};
+        merge_place_find(&place, &s->o.pf->repo);
+        merge_place_add(&place, st.branch, &advice);
         (void)fprintf(stderr, "  to resolve it: %s\n", advice.s);
         return true;
     }

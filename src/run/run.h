@@ -89,10 +89,10 @@ void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx);
 int run_go(struct run *run, struct err *err);
 
 const char *run_id(const struct run *run);
-const char *run_dir(const struct run *run);       /* folder of its logs */
-const char *run_state_dir(const struct run *run); /* folder of its store */
-const char *run_git_dir(const struct run *run); /* the common git dir; NULL without a repository */
-const char *run_base(const struct run *run);    /* the branch; NULL without a repository */
+const char *run_dir(const struct run *run);             /* folder of its logs */
+const char *run_state_dir(const struct run *run);       /* folder of its store */
+const struct git_repo *run_repo(const struct run *run); /* its root is NULL without a repository */
+const char *run_base(const struct run *run);            /* the branch; NULL without a repository */
 const char *
 run_base_commit(const struct run *run); /* the base when the run began; NULL without a repository */
 size_t run_workers(const struct run *run);

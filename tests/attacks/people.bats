@@ -227,6 +227,58 @@ assert_noted_first() { # TEXT
     git worktree remove "$there"
 }
 
+# The advice leads to a merge with a conflict in that work tree. Takes it back.
+assert_conflict_in() { # TREE ADVICE
+    ! bash -c "$2" >/dev/null 2>&1 || fail "no conflict: $2"
+    git -C "$1" rev-parse -q --verify MERGE_HEAD >/dev/null || fail "no merge in $1: $2"
+    git -C "$1" merge --abort
+}
+
+@test "people: with main in another work tree, each advice to merge by hand names that work tree" {
+    local there="$BATS_TEST_TMPDIR/over there" advice id shown quote='&#39;'
+    make_repo
+    git switch -q -c side
+    git worktree add -q "$there" main
+    echo mine >>"$there/dir/inner"
+    begin_plan 'base: main' 'overlap: allow'
+    add_task loses -- "sh $(until_exists on)" 'sh sed -i s/five/loses/ file'
+    add_task wins -- 'sh sed -i s/five/wins/ file' 'append dir/inner more'
+    add_task starts 'depends_on: [wins]' -- "sh touch $BATS_TEST_TMPDIR/on" 'write starts 1'
+    run_plan --report r.html
+    assert_status 4
+    id=$(basename .git/anabranch/runs/*)
+    advice="git -C '$there' merge anabranch/$id"
+    shown=${advice//\'/"$quote"}
+    assert_line "  $advice/loses"
+    grep -qF "<code>$shown/loses</code>" r.html || fail "the report:" "$(grep -A3 'by hand' r.html)"
+    run anabranch status
+    assert_line "  $advice/loses"
+    assert_line "  $advice/+result"
+    run anabranch report last --format html
+    grep -qF "<code>$shown/loses</code>" <<<"$output" || fail 'not in the report'
+    git -C "$there" checkout -q dir/inner
+    bash -c "$advice/+result" || fail "$advice/+result"
+    assert_conflict_in "$there" "$advice/loses"
+    # A person who looks from there can merge there.
+    run env -C "$there" "$ANABRANCH" status
+    assert_line "  git switch main && git merge anabranch/$id/loses"
+    git worktree remove "$there"
+}
+
+@test "people: if the base is gone, status and the run say how to make it again" {
+    make_repo
+    git branch other
+    begin_plan 'base: other'
+    add_task a -- "sh cd $PWD && env -u GIT_CEILING_DIRECTORIES git branch -D other" 'write a 1'
+    run_plan
+    assert_status 4
+    local advice
+    advice="git branch other $(result_of_run)"
+    assert_line "  $advice"
+    run anabranch status
+    assert_line "  $advice"
+}
+
 @test "people: a rebase that is under way when the run starts is named first" {
     make_repo
     diverge

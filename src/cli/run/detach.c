@@ -12,6 +12,7 @@
 #include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/self_exe.h"
+#include "view/report/kept_ref.h"
 #include "view/report/summary.h"
 
 #include <errno.h>
@@ -177,6 +178,7 @@ static int print_outcome(struct lookup *look, const char *id, const struct run_c
         return code;
     if (report_is_running(&r))
         return print_how_to_return(call, id, look->state_dir);
+    report_find_merge_place(&r, &look->repo);
     summary(&r, call->quiet, &out);
     code = cli_print(out.s, out.len);
     return code == EXIT_OK ? r.row.exit_code : code;

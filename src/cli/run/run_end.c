@@ -51,9 +51,10 @@ int run_end(const struct run *run, enum run_end_show show, const struct opt_list
             (void)cli_fail(EXIT_ENV, "cannot make the summary: %s", err.msg);
         return code == EXIT_OK ? EXIT_ENV : code;
     }
-    struct report_source from = {.store = store, .git_dir = run_git_dir(run)};
-    if (!run_result(run).published && report_find_kept(&r, run_git_dir(run), &err))
+    struct report_source from = {.store = store, .git_dir = run_repo(run)->common};
+    if (!run_result(run).published && report_find_kept(&r, from.git_dir, &err))
         code = cli_fail(EXIT_ENV, "%s", err.msg);
+    report_find_merge_place(&r, run_repo(run));
     int written = write_reports(&r, &from, reports);
     if (show != RUN_END_NOTHING)
         print_summary(run, &r, show == RUN_END_PROBLEMS);

@@ -50,6 +50,8 @@ static int run_report(const void *options, int argc, char **argv)
         code = lookup_run(&look, argv[0], &r);
     if (code == EXIT_OK && report_find_kept(&r, look.repo.common, &err))
         code = cli_fail(EXIT_ENV, "%s", err.msg);
+    if (code == EXIT_OK)
+        report_find_merge_place(&r, &look.repo);
     return code == EXIT_OK ? write_or_print(&look, &r, format, opts->output) : code;
 }
 

@@ -125,7 +125,10 @@ static int load_threads(struct status *s)
 static int find_kept_refs(struct status *s)
 {
     struct err err = {0};
-    return report_find_kept(&s->run, s->look.repo.common, &err) ? cli_fail_by(&err) : EXIT_OK;
+    if (report_find_kept(&s->run, s->look.repo.common, &err))
+        return cli_fail_by(&err);
+    report_find_merge_place(&s->run, &s->look.repo);
+    return EXIT_OK;
 }
 
 /* With a run's name we show only the run, without threads. */

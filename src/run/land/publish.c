@@ -5,7 +5,6 @@
 #include "run/run_private.h"
 
 #include "base/mem.h"
-#include "base/text/shell_quote.h"
 #include "git/batch.h"
 #include "git/merge/first_parents.h"
 #include "git/merge/merge.h"
@@ -13,6 +12,7 @@
 #include "run/land/base_use.h"
 #include "run/land/checkout_move.h"
 #include "run/land/checkout_note.h"
+#include "run/state/merge_place.h"
 #include "run/watch/watch.h"
 #include "sys/clock.h"
 #include "sys/time_limits.h"
@@ -546,22 +546,12 @@ void publisher_done(struct publisher *p)
     free(p->target);
 }
 
-/* If someone removed the base, the advice is to make it again. If it is checked out in another
- * work tree, git cannot switch to it here. */
 static char *make_advice(const struct run *run)
 {
-    struct git_place at = run_place(run);
-    autobuf struct buf base = BUF_INIT, path = BUF_INIT, out = BUF_INIT;
-    bool used = checkout_move_find(run, run->base_ref, &path, NULL) == 0 && path.len &&
-                strcmp(path.s, run->pf->repo.root) != 0;
-    if (git_resolve(&at, run->base_ref, &base, NULL)) {
-        shell_quote(&out, "git branch", run->base, run->result, NULL);
-    } else if (used) {
-        shell_quote(&out, "git -C", path.s, "merge", run->result, NULL);
-    } else {
-        shell_quote(&out, "git switch", run->base, NULL);
-        shell_quote(&out, " && git merge", run->result, NULL);
-    }
+    automergeplace struct merge_place place = {.base = run->base};
+    autobuf struct buf out = BUF_INIT;
+    merge_place_find(&place, &run->pf->repo);
+    merge_place_add_result(&place, run->result, &out);
     return buf_steal(&out);
 }
 

@@ -49,9 +49,9 @@ const char *run_base(const struct run *run)
     return run->base;
 }
 
-const char *run_git_dir(const struct run *run)
+const struct git_repo *run_repo(const struct run *run)
 {
-    return run->pf->repo.common;
+    return &run->pf->repo;
 }
 
 const char *run_base_commit(const struct run *run)

@@ -1,6 +1,5 @@
 #include "view/report/html.h"
 
-#include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "view/report/html_escape.h"
 
@@ -153,8 +152,7 @@ static void add_resolve(const struct report *r, const struct report_task *t, str
     autobuf struct buf line = BUF_INIT;
     if (t->end != REPORT_CONFLICTED || !t->row.branch)
         return;
-    shell_quote(&line, "git switch", r->row.base ? r->row.base : "", NULL);
-    shell_quote(&line, " && git merge", t->row.branch, NULL);
+    merge_place_add(&r->merge_place, t->row.branch, &line);
     buf_addstr(out, "<p>To resolve it by hand: <code>");
     html_text(out, line.s);
     buf_addstr(out, "</code></p>\n");

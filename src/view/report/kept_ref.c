@@ -60,3 +60,9 @@ int report_find_kept(struct report *r, const char *git_dir, struct err *err)
     r->kept = has ? NULL : arena_str(&r->arena, ref);
     return 0;
 }
+
+void report_find_merge_place(struct report *r, const struct git_repo *repo)
+{
+    if (r->kept || r->ends[REPORT_CONFLICTED])
+        merge_place_find(&r->merge_place, repo);
+}

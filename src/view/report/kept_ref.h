@@ -11,4 +11,7 @@
  * nothing while the run is active, or if git_dir is NULL. */
 int report_find_kept(struct report *r, const char *git_dir, struct err *err);
 
+/* Sets r->merge_place if the user has to merge something by hand: r->kept, or work in conflict. */
+void report_find_merge_place(struct report *r, const struct git_repo *repo);
+
 #endif

@@ -314,6 +314,7 @@ static int64_t get_last_seen(const struct report *r)
 static void complete_report(struct report *r, const char *state_dir)
 {
     struct store_run *row = &r->row;
+    r->merge_place.base = row->base;
     autofree char *logs = run_path(state_dir, row->id);
     bool alive = proc_table_start((pid_t)row->pid) == row->pid_start && row->pid_start;
     if (report_is_running(r) && !alive)
@@ -377,6 +378,7 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 
 void report_done(struct report *r)
 {
+    merge_place_done(&r->merge_place);
     idle_done(&r->idle);
     map_done(&r->by_id);
     for (size_t i = 0; i < r->n; i++)

@@ -11,6 +11,7 @@
 #include "base/node/node.h"
 #include "base/vec.h"
 #include "doc/doc.h"
+#include "run/state/merge_place.h"
 #include "store/store.h"
 #include "view/activity.h"
 #include "view/idle.h"
@@ -60,6 +61,7 @@ struct report {
     const char *logs; /* its folder; NULL: it is gone */
     const char *kept; /* the ref with landed work that the base branch does not have (kept_ref.h),
                          or NULL */
+    struct merge_place merge_place; /* for work that is to be merged by hand (kept_ref.h) */
     struct report_task *tasks;
     size_t n;
     VEC(struct report_change) changes;

@@ -1,6 +1,5 @@
 #include "view/report/summary.h"
 
-#include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "plan/failure.h"
 #include "sys/clock.h"
@@ -93,7 +92,7 @@ static void add_output(const struct report_task *t, struct buf *out)
     }
 }
 
-static void add_conflict(const struct report_task *t, const char *base, struct buf *out)
+static void add_conflict(const struct report *r, const struct report_task *t, struct buf *out)
 {
     if (t->end != REPORT_CONFLICTED)
         return;
@@ -104,8 +103,8 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
         return;
     }
     buf_addf(out, "\nTo resolve %s by hand:\n", t->row.id);
-    shell_quote(out, "  git switch", base ? base : "", NULL);
-    shell_quote(out, " && git merge", t->row.branch, NULL);
+    buf_addstr(out, "  ");
+    merge_place_add(&r->merge_place, t->row.branch, out);
     buf_addch(out, '\n');
     if (t->row.workspace) {
         buf_addstr(out, "Its workspace is ");
@@ -173,8 +172,7 @@ void summary_kept(const struct report *r, struct buf *out)
         return;
     name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
     buf_addf(out, "\n%s does not have all landed work; it is on %s\n  ", r->row.base, name);
-    shell_quote(out, "git switch", r->row.base, NULL);
-    shell_quote(out, " && git merge", name, NULL);
+    merge_place_add_result(&r->merge_place, name, out);
     buf_addch(out, '\n');
 }
 
@@ -195,7 +193,7 @@ void summary(const struct report *r, bool quiet, struct buf *out)
     for (size_t i = 0; i < r->n; i++)
         add_output(&r->tasks[i], out);
     for (size_t i = 0; i < r->n; i++)
-        add_conflict(&r->tasks[i], r->row.base, out);
+        add_conflict(r, &r->tasks[i], out);
     add_salvaged(r, out);
     for (size_t i = 0; i < r->n; i++)
         add_kept(&r->tasks[i], out);

@@ -477,6 +477,21 @@ conflict() {
     assert_in main file both
 }
 
+@test "as cast-parallel: if main moves to another work tree, the advice names that work tree" {
+    local there=$BATS_TEST_TMPDIR/there line
+    begin
+    agents "$(until_exists b-in); cd $PWD && git switch -q -c side && git worktree add -q $there main && cd - && echo a >file" 'echo b >file'
+    start_cast plan.md
+    wait_for grep -q 'Merged Stream B' "$events"
+    touch "$BATS_TEST_TMPDIR/b-in"
+    end_plan
+    assert_status 1
+    line=$(sed -n 's/.*to resolve it: //p' <<<"$stderr")
+    [[ $line == "git -C $there merge cast-parallel-a-$engine" ]] || fail "$line"
+    ! eval "$line" 2>/dev/null || fail 'no conflict'
+    [[ $(git -C "$there" diff --name-only --diff-filter=U) == file ]] || fail 'no merge'
+}
+
 @test "CP-8 as cast-parallel: one batch is one session; dependencies that are cut are told" {
     begin 1
     agents 'echo a >one'

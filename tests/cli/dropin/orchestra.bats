@@ -1490,6 +1490,22 @@ END
     [[ $(git rev-list --count --merges main) -eq 1 ]] || fail "more than one merge"
 }
 
+@test "if main moves to another work tree, the advice about a conflict names that work tree" {
+    local there=$BATS_TEST_TMPDIR/there line
+    make_place
+    manifest
+    task a 'echo a >file'
+    task b "until [ \"\$(git show main:file)\" = a ]; do sleep 0.02; done
+(cd $PWD && unset GIT_CEILING_DIRECTORIES && git switch -q -c side && git worktree add -q $there main)
+echo b >file"
+    orchestra
+    assert_status 3
+    line=$(sed -n 's/.*to resolve it: //p' <<<"$stderr")
+    [[ $line == "git -C $there merge parallel-orchestra/b-"* ]] || fail "$line"
+    ! eval "$line" 2>/dev/null || fail 'no conflict'
+    [[ $(git -C "$there" diff --name-only --diff-filter=U) == file ]] || fail 'no merge'
+}
+
 @test "test_runner_v04: a conflict names task, branch and file, exit 3; the others land (PO-8)" {
     make_place
     manifest
