@@ -306,6 +306,14 @@ static void report_preparations(struct run *run)
     checkout_warning(run);
 }
 
+void run_preview(struct run *run)
+{
+    if (!run->base)
+        return;
+    repo_watch_peek(run);
+    checkout_warning(run);
+}
+
 static void begin_work(struct run *run)
 {
     budget_recall(run);

@@ -80,6 +80,10 @@ void run_close(struct run *run);
 
 void run_observe(struct run *run, run_observer_fn *fn, void *ctx);
 
+/* For a dry run: tells the observers what will keep work from landing, as run_go() does when it
+ * begins. Records nothing. */
+void run_preview(struct run *run);
+
 /* Calls fn every ms milliseconds until run_go() returns. */
 typedef void run_tick_fn(void *ctx);
 void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx);

@@ -1,5 +1,6 @@
 #include "view/dry_run_text.h"
 
+#include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "view/plan/text.h"
 
@@ -46,7 +47,17 @@ static void add_terms(const struct run *run, const struct plan *plan, const bool
     }
 }
 
-void dry_run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
+static void add_event(void *ctx, const struct event *ev)
+{
+    struct buf *out = ctx;
+    const char *error = node_new_string(ev->data, "error", NULL);
+    if (ev->kind == EV_GIT_STATE_CHANGED && error) {
+        text_add_harmless(out, error);
+        buf_addch(out, '\n');
+    }
+}
+
+void dry_run_text(struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
                   struct buf *out)
 {
     plan_text(pf, columns, out);
@@ -54,6 +65,8 @@ void dry_run_text(const struct run *run, struct plan_file *pf, const bool *wante
     if (run_base(run)) {
         text_harmless(out, run_base(run), strlen(run_base(run)));
         buf_addf(out, " at %.10s\n", run_base_commit(run));
+        run_observe(run, add_event, out);
+        run_preview(run);
     } else {
         buf_addstr(out, "none, this is not a git repository\n");
     }

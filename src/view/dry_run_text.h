@@ -7,8 +7,9 @@
 #include "base/buf.h"
 #include "run/run.h"
 
-/* `pf` and `wanted` belong to the run; columns: as in plan_text(). */
-void dry_run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
+/* Asks git for the state of the checkout. `pf` and `wanted` belong to the run; columns: as in
+ * plan_text(). */
+void dry_run_text(struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
                   struct buf *out);
 
 #endif

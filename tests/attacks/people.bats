@@ -290,6 +290,56 @@ assert_conflict_in() { # TREE ADVICE
     assert_noted_first "nothing can land on main yet: a rebase of 'main' is in progress"
 }
 
+# The dry run has the line with which the run of the same plan begins, and changes nothing.
+assert_dry_run_says() { # LINE
+    local before line
+    before=$(git status --porcelain; git for-each-ref; sha256sum .git/index)
+    run_apart anabranch run --engine sim --dry-run plan.yaml
+    assert_status 0
+    [[ -z $stderr ]] || fail 'it complains'
+    line=$(grep -F -e "$1" <<<"$output") || fail "not said: $1"
+    [[ $(git status --porcelain; git for-each-ref; sha256sum .git/index) == "$before" ]] || fail 'it changed something'
+    [[ ! -e .git/anabranch/state.db ]] || fail 'it has made a store'
+    ANABRANCH_PATIENCE=200ms run_plan
+    assert_status 4
+    assert_noted_first "$line"
+}
+
+@test "people: a dry run names what will keep main from moving, as the run does" {
+    local there=$BATS_TEST_TMPDIR/there
+    make_repo
+    begin_plan 'base: main'
+    add_task a 'owns: [file]' -- 'append file ten'
+    run_apart anabranch run --engine sim --dry-run plan.yaml
+    assert_status 0
+    refute_contains uncommitted
+    refute_contains 'can land'
+    echo mine >>dir/inner # no task may change it
+    run_apart anabranch run --engine sim --dry-run plan.yaml
+    refute_contains uncommitted
+    echo mine >>file
+    assert_dry_run_says 'main is checked out here with uncommitted changes: file. Work'
+    rm -r .git/anabranch
+    git add file
+    assert_dry_run_says 'main is checked out here with uncommitted changes: file. Work'
+    git reset -q --hard
+    rm -r .git/anabranch
+    git switch -q -c side
+    git worktree add -q "$there" main
+    echo mine >>"$there/file"
+    assert_dry_run_says "main is checked out in '$there' with uncommitted changes: file. Work"
+    git worktree remove --force "$there"
+}
+
+@test "people: a dry run names a rebase that is under way" {
+    make_repo
+    diverge
+    git rebase -q up >/dev/null 2>&1 || true
+    begin_plan 'base: main'
+    add_task a -- 'write a work'
+    assert_dry_run_says "nothing can land on main yet: a rebase of 'main' is in progress in '$PWD': finish or abort it first"
+}
+
 # Runs a command of the user's again and again while a run is at work.
 again_and_again() { # COMMAND...
     until [[ -e $BATS_TEST_TMPDIR/enough ]]; do

@@ -69,7 +69,7 @@ int run_call_go(const struct run_call *call, struct run *run, const struct plan_
     return code;
 }
 
-static int print_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
+static int print_dry_run(struct run *run, struct plan_file *pf, const bool *wanted)
 {
     autobuf struct buf out = BUF_INIT;
     dry_run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);

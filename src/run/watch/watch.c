@@ -133,14 +133,21 @@ void repo_watch_saved(struct run *run, const char *ref, const char *commit)
         shared_state_note_ref(&run->repo_watch->state, ref, commit);
 }
 
-int repo_watch_begin(struct run *run, struct err *err)
+void repo_watch_peek(struct run *run)
 {
     struct repo_watch *s = run->repo_watch = mem_alloc(sizeof(*s));
-    s->staged = (struct staged){.first = BUF_INIT};
     struct err none = {0};
+    s->staged = (struct staged){.first = BUF_INIT};
+    s->state = (struct shared_state){.packed = PACKED_REFS_INIT};
+    s->has_checkout = user_files_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
+}
+
+int repo_watch_begin(struct run *run, struct err *err)
+{
+    repo_watch_peek(run);
+    struct repo_watch *s = run->repo_watch;
     if (shared_state_open(&s->state, run->pf->repo.common, err))
         return -1;
-    s->has_checkout = user_files_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
     if (s->has_checkout)
         repo_watch_files_begin(run);
     return 0;

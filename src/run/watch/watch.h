@@ -32,6 +32,9 @@
 int repo_watch_begin(struct run *run, struct err *err); /* does nothing outside a repository */
 void repo_watch_free(struct repo_watch *shared);
 
+/* For a dry run: reads the state of the checkout, and watches nothing. */
+void repo_watch_peek(struct run *run);
+
 /* Registers a branch that the run makes itself. Branches below anabranch/ need no registration. */
 void repo_watch_own(struct run *run, const char *ref);
 
