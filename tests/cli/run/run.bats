@@ -1796,6 +1796,59 @@ assert_refused() { # STATUS TEXT [OPTION...]
     [[ $(grep -c '^PWD=' "${out[0]}") -eq 1 ]] || fail "$(grep PWD "${out[0]}")"
 }
 
+# Runs N tasks, which get these lines, and prints the number of gits. In a step, @ stands for the number of the task.
+gits_of_tasks() { # N LINE... -- STEP
+    local i n=$1
+    shift
+    : >"$BATS_TEST_TMPDIR/calls"
+    begin_plan
+    for ((i = 1; i <= n; i++)); do add_task "t$i" "${@//@/$i}"; done
+    run_plan --quiet -j 1
+    assert_status 0
+    wc -l <"$BATS_TEST_TMPDIR/calls"
+}
+
+@test "run: tasks that change nothing cost no git each, and less than a task that changes something" {
+    local provider writes one i
+    make_repo
+    count_gits
+    for provider in auto pool; do
+        export ANABRANCH_PROVIDER=$provider
+        if [[ $provider == pool ]]; then # it has no use for a few files
+            for i in {1..500}; do echo "$i" >"dir/$i"; done
+            git add dir && git commit -q -m many
+        fi
+        writes=$(gits_of_tasks 1 -- "write $provider 1")
+        for kind in 'read_only: true' 'hand_on: true'; do
+            one=$(gits_of_tasks 1 "$kind" -- 'say hello')
+            ((one > 0 && one < writes)) || fail "$provider, $kind: $one; writing: $writes"
+            run gits_of_tasks 6 "$kind" -- 'say hello'
+            ((output == one)) || fail "$provider, $kind: $one for one task, for six:" "$(<"$BATS_TEST_TMPDIR/calls")"
+        done
+    done
+    assert_clean
+}
+
+# As in the test of tasks that reach the base together, all are committed before the first one lands.
+@test "run: an order costs no git per task" {
+    local i one
+    unset ANABRANCH_PROVIDER
+    make_repo
+    count_gits
+    one=$(gits_of_tasks 1 -- 'write one 1')
+    : >"$BATS_TEST_TMPDIR/calls"
+    begin_plan
+    add_task t1 'order: 1' -- "sh $(until_exists released)" 'write 1 1'
+    for i in 6 3 5 2 4; do add_task "t$i" "order: $i" -- "write $i 1"; done
+    start_plan -j 6
+    for i in 2 3 4 5 6; do wait_for in_events task.committed "t$i"; done
+    touch "$BATS_TEST_TMPDIR/released"
+    end_plan
+    assert_status 0
+    [[ $(landed_in_order) == 't1 t2 t3 t4 t5 t6' ]] || fail "$(landed_in_order)"
+    (($(gits) == one)) || fail "$one for one task, $(gits) for six in an order:" "$(<"$BATS_TEST_TMPDIR/calls")"
+}
+
 @test "run: tasks of a small repository cost no git each, and are committed as git would" {
     unset ANABRANCH_PROVIDER # each has its own costs
     make_repo
