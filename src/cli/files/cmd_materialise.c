@@ -4,6 +4,7 @@
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
 #include "git/state_paths.h"
+#include "run/watch/other_runs.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -82,7 +83,9 @@ static int copy_workspace(const struct lookup *look, const struct workspace *ws,
     struct stat st;
     if (lstat(dir, &st) == 0)
         return err_set(err, ERR_INPUT, "'%s' exists already", dir);
-    if (workspace_head(ws, &head, err) || add_worktree(look, dir, head.s, err))
+    if (workspace_head(ws, &head, err) ||
+        other_runs_note_worktree(look->store, look->state_dir, dir, err) ||
+        add_worktree(look, dir, head.s, err))
         return -1;
     if (read_admin_folder(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
         copy_index(ws, admin, err) == 0)

@@ -6,8 +6,16 @@
 #include "run/resume/evidence.h"
 #include "run/run_private.h"
 #include "run/state/run_folder.h"
+#include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+enum { COPIES_MAX = 1 << 20, LINK_MAX = 1 << 16 };
 
 void other_runs_done(struct other_runs *o)
 {
@@ -61,6 +69,20 @@ static void note_folder(struct other_runs *o, const struct run *run, const char 
         strv_pushf(&o->files, "%s/", saved.options.log_dir);
 }
 
+/* A copy exists before git writes its HEAD, so its real path is known. */
+static void note_copies(struct other_runs *o, const struct run *run)
+{
+    autofree char *path = mem_printf("%s/" RUN_COPIES, run->dir);
+    autobuf struct buf list = BUF_INIT;
+    struct err none = {0};
+    if (file_read_own(path, COPIES_MAX, &list, &none))
+        return;
+    for (const char *s = list.s; s < list.s + list.len; s += strlen(s) + 1) {
+        autofree char *real = realpath(s, NULL);
+        strv_pushf(&o->files, "%s/", real ? real : s);
+    }
+}
+
 static void load_others(struct other_runs *o, const struct run *run)
 {
     struct run_search s = {.run = run};
@@ -71,6 +93,7 @@ static void load_others(struct other_runs *o, const struct run *run)
     (void)store_each_run(run->store, note_run, &s, &none);
     for (size_t i = 0; i < s.ids.n; i++)
         note_folder(o, run, s.ids.v[i]);
+    note_copies(o, run);
     for (size_t i = 0; i < o->refs.n; i++)
         (void)map_put(&o->by_ref, o->refs.v[i], strlen(o->refs.v[i]), o);
     strv_done(&s.ids);
@@ -98,4 +121,64 @@ bool other_runs_have_file(struct other_runs *o, const struct run *run, const cha
         found = found || strcmp(full, file) == 0 || is_in(full, file) || is_in(file, full);
     }
     return found;
+}
+
+/* The folder of a worktree, with a slash at the end. git's link to it may be relative. */
+static char *find_worktree(const struct run *run, const char *name)
+{
+    autofree char *admin =
+        mem_printf("%s/%.*s", run->pf->repo.common, (int)(strrchr(name, '/') - name), name);
+    autofree char *path = mem_printf("%s/gitdir", admin);
+    autobuf struct buf link = BUF_INIT;
+    struct err none = {0};
+    if (file_read_own(path, LINK_MAX, &link, &none) || !strstr(link.s, "/.git"))
+        return NULL;
+    buf_cut(&link, (size_t)(strrchr(link.s, '/') - link.s));
+    autofree char *dir = *link.s == '/' ? mem_str(link.s) : mem_printf("%s/%s", admin, link.s);
+    autofree char *real = realpath(dir, NULL);
+    return real ? mem_printf("%s/", real) : NULL;
+}
+
+bool other_runs_have_worktree(struct other_runs *o, const struct run *run, const char *name)
+{
+    autofree char *dir = find_worktree(run, name);
+    bool found = false;
+    load_others(o, run);
+    for (size_t i = 0; dir && i < o->files.n; i++)
+        found = found || strcmp(o->files.v[i], dir) == 0;
+    return found;
+}
+
+struct worktree_note {
+    const char *state_dir, *dir;
+    struct err *err;
+    int rc;
+};
+
+/* The folder of a run that is gone needs no note. */
+static bool note_worktree(void *ctx, const struct store_run *row)
+{
+    struct worktree_note *n = ctx;
+    autofree char *path = run_file_path(n->state_dir, row->id, RUN_COPIES);
+    autoclose int fd = -1;
+    struct err why = {0};
+    if (strcmp(row->state, "running") != 0)
+        return true;
+    if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, &fd, &why) == 0 &&
+        file_write(fd, n->dir, strlen(n->dir) + 1) < 0)
+        (void)err_sys(&why, "write '%s'", path);
+    if (why.code && why.errnum != ENOENT)
+        n->rc = err_set(n->err, why.code, "%s", why.msg);
+    return n->rc == 0;
+}
+
+int other_runs_note_worktree(struct store *store, const char *state_dir, const char *dir,
+                             struct err *err)
+{
+    autofree char *here = realpath(".", NULL);
+    if (!here)
+        return err_sys(err, "open the current folder");
+    autofree char *path = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", here, dir);
+    struct worktree_note n = {.state_dir = state_dir, .dir = path, .err = err};
+    return store_each_run(store, note_worktree, &n, err) ? -1 : n.rc;
 }

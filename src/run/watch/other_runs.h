@@ -1,17 +1,21 @@
 /*
- * struct other_runs: what other runs of anabranch write in the repository during this run, so that
- * we do not take it for changes of our agents: branches with names of their own, files of the
- * caller, and logs. Reads the store and the folders of these runs, at the first question.
+ * struct other_runs: what other processes of anabranch write in the repository during this run, so
+ * that we do not take it for changes of our agents. Other runs have branches with names of their
+ * own, files of the caller, and logs. `anabranch materialise TASK DIR` makes worktrees; it notes
+ * them in the folder of each live run. Reads the store and the folders of runs, at the first
+ * question.
  */
 #ifndef RUN_WATCH_OTHER_RUNS_H
 #define RUN_WATCH_OTHER_RUNS_H
 
+#include "base/err.h"
 #include "base/map.h"
 #include "base/strv.h"
 
 #include <stdbool.h>
 
 struct run;
+struct store;
 
 struct other_runs {
     bool loaded;
@@ -26,5 +30,12 @@ bool other_runs_have_ref(struct other_runs *o, const struct run *run, const char
 /* `path` is relative to the top of the checkout; a folder ends with a slash, and counts if it
  * contains one of the files. */
 bool other_runs_have_file(struct other_runs *o, const struct run *run, const char *path);
+
+/* `name` is "worktrees/NAME/HEAD", relative to the common folder. */
+bool other_runs_have_worktree(struct other_runs *o, const struct run *run, const char *name);
+
+/* Notes a worktree that the caller will make at the path `dir`, for all live runs. */
+int other_runs_note_worktree(struct store *store, const char *state_dir, const char *dir,
+                             struct err *err);
 
 #endif

@@ -288,13 +288,21 @@ bool repo_watch_is_workspace(const char *name)
     return true;
 }
 
+/* True if a command of ours has made this worktree. At first, git writes zeros into its HEAD. */
+static bool is_own_copy(struct repo_watch_look *l, const struct git_change *c)
+{
+    bool is_new = c->to.s && (!c->from.s || c->from.s[strspn(c->from.s, "0")] == '\0');
+    return is_new && str_begins(c->name, "worktrees/") &&
+           other_runs_have_worktree(&l->others, l->run, c->name);
+}
+
 static void check_head(struct repo_watch_look *l, const struct git_change *c)
 {
     const struct git_repo *repo = &l->run->pf->repo;
     autofree char *own = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *path = mem_printf("%s/%s", repo->common, c->name);
     autobuf struct buf undo = BUF_INIT;
-    if (repo_watch_is_workspace(c->name))
+    if (repo_watch_is_workspace(c->name) || is_own_copy(l, c))
         return;
     if (c->from.s && strcmp(path, own) == 0)
         undo_head(c, repo->root, &undo);

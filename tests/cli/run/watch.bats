@@ -44,6 +44,30 @@ outside() { # COMMAND
     assert_unchanged_checkout
 }
 
+@test "shared: the copies that anabranch materialise makes are not reported, those of others are" {
+    local dir
+    make_repo
+    mkdir ../elsewhere
+    ln -s ../elsewhere linked
+    begin_plan
+    add_task a -- 'write a A' "sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"
+    start_and_wait
+    for dir in ../copy ./inside deep/er/copy linked/copy; do
+        run_apart anabranch materialise a "$dir"
+        assert_status 0
+        [[ $(<"$dir/a") == A ]] || fail "no copy in $dir"
+    done
+    run_apart anabranch materialise a ../copy # it fails, and leaves nothing
+    assert_status 2
+    git worktree add -q --detach ../theirs
+    touches go
+    end_plan
+    assert_status 0
+    [[ $(grep -c '"event":"git.state_changed"' <<<"$output") -eq 1 ]] || fail "$(grep -F git.state_changed <<<"$output")"
+    assert_event git.state_changed a '"what":"head","name":"worktrees/theirs/HEAD"'
+    for dir in ../copy inside deep/er/copy linked/copy ../theirs; do git worktree remove --force "$dir"; done
+}
+
 @test "shared: packing refs changes nothing" {
     make_repo
     git branch feature
