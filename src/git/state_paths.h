@@ -21,8 +21,8 @@ enum { RUN_ID_LEN = 20 }; /* 20260301-120000-12ab */
 #define RUN_SALVAGE  "run.salvage"  /* patterns of ignored files to save, a NUL after each */
 #define RUN_BRANCHES "run.branches" /* the pattern of its branches' names, if it is not ours */
 #define RUN_GIT      "run.git"      /* folder: git's first configuration (frozen_config.h) */
-#define RUN_COPIES   "run.copies" /* copies of workspaces made meanwhile (run/watch/other_runs.h) */
-#define RUN_FOLDERS  "run.folders" /* folder: its workspaces (workspace/folder_record.h) */
+#define RUN_MADE     "run.made"     /* notes of other commands (run/watch/other_runs.h) */
+#define RUN_FOLDERS  "run.folders"  /* folder: its workspaces (workspace/folder_record.h) */
 
 /* True if s begins like the id of a run. */
 bool is_run_id(const char *s);

@@ -84,7 +84,7 @@ static int copy_workspace(const struct lookup *look, const struct workspace *ws,
     if (lstat(dir, &st) == 0)
         return err_set(err, ERR_INPUT, "'%s' exists already", dir);
     if (workspace_head(ws, &head, err) ||
-        other_runs_note_worktree(look->store, look->state_dir, dir, err) ||
+        other_runs_note(look->store, look->state_dir, dir, NULL, err) ||
         add_worktree(look, dir, head.s, err))
         return -1;
     if (read_admin_folder(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&

@@ -9,6 +9,7 @@
 #include "doc/doc.h"
 #include "git/git.h"
 #include "git/state_paths.h"
+#include "run/watch/other_runs.h"
 #include "store/store.h"
 #include "workspace/commit/salvage_list.h"
 #include "workspace/commit/vault.h"
@@ -190,6 +191,18 @@ static char *make_absolute(const char *dir)
     return *dir == '/' || !here ? mem_str(dir) : mem_printf("%s/%s", here, dir);
 }
 
+/* A live run should not take the worktree for a change of its agents. */
+static int note_worktree(const struct salvage_context *p, const char *dir, const char *branch,
+                         struct err *err)
+{
+    autofree char *state = state_path(p->repo.common);
+    autofree char *ref = mem_printf("refs/heads/%s", branch);
+    autostore struct store *store = NULL;
+    struct err none = {0};
+    return store_open(&store, state, false, &none) ? 0
+                                                   : other_runs_note(store, state, dir, ref, err);
+}
+
 static int restore_salvage(struct salvage_context *p, const struct salvage_opts *opts, char **words)
 {
     const struct salvage *s;
@@ -199,7 +212,7 @@ static int restore_salvage(struct salvage_context *p, const struct salvage_opts 
         return cli_fail_by(&err);
     autofree char *dir = words[1] ? make_absolute(words[1]) : get_default_folder(p, s);
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
-    if (salvage_restore(s, &p->at, dir, branch, &err))
+    if (note_worktree(p, dir, branch, &err) || salvage_restore(s, &p->at, dir, branch, &err))
         return cli_fail_by(&err);
     buf_addf(&out, "%s is in ", s->id);
     text_add_harmless(&out, dir);

@@ -15,13 +15,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { COPIES_MAX = 1 << 20, LINK_MAX = 1 << 16 };
+enum { NOTES_MAX = 1 << 20, LINK_MAX = 1 << 16 };
 
 void other_runs_done(struct other_runs *o)
 {
     map_done(&o->by_ref);
     strv_done(&o->refs);
     strv_done(&o->files);
+    strv_done(&o->made);
     *o = (struct other_runs){0};
 }
 
@@ -69,16 +70,21 @@ static void note_folder(struct other_runs *o, const struct run *run, const char 
         strv_pushf(&o->files, "%s/", saved.options.log_dir);
 }
 
-/* A copy exists before git writes its HEAD, so its real path is known. */
-static void note_copies(struct other_runs *o, const struct run *run)
+/* A worktree exists before git writes its HEAD, so its real path is known. */
+static void load_notes(struct other_runs *o, const struct run *run)
 {
-    autofree char *path = mem_printf("%s/" RUN_COPIES, run->dir);
+    autofree char *path = mem_printf("%s/" RUN_MADE, run->dir);
     autobuf struct buf list = BUF_INIT;
     struct err none = {0};
-    if (file_read_own(path, COPIES_MAX, &list, &none))
+    if (file_read_own(path, NOTES_MAX, &list, &none))
         return;
     for (const char *s = list.s; s < list.s + list.len; s += strlen(s) + 1) {
-        autofree char *real = realpath(s, NULL);
+        autofree char *real = *s == '/' ? realpath(s, NULL) : NULL;
+        if (*s != '/') {
+            strv_push(&o->made, s);
+            continue;
+        }
+        strv_push(&o->files, real ? real : s);
         strv_pushf(&o->files, "%s/", real ? real : s);
     }
 }
@@ -93,7 +99,7 @@ static void load_others(struct other_runs *o, const struct run *run)
     (void)store_each_run(run->store, note_run, &s, &none);
     for (size_t i = 0; i < s.ids.n; i++)
         note_folder(o, run, s.ids.v[i]);
-    note_copies(o, run);
+    load_notes(o, run);
     for (size_t i = 0; i < o->refs.n; i++)
         (void)map_put(&o->by_ref, o->refs.v[i], strlen(o->refs.v[i]), o);
     strv_done(&s.ids);
@@ -149,36 +155,53 @@ bool other_runs_have_worktree(struct other_runs *o, const struct run *run, const
     return found;
 }
 
-struct worktree_note {
-    const char *state_dir, *dir;
+bool other_runs_made_ref(struct other_runs *o, const struct run *run, const char *ref)
+{
+    load_others(o, run);
+    for (size_t i = 0; ref && i < o->made.n; i++) {
+        if (strcmp(o->made.v[i], ref) == 0)
+            return true;
+    }
+    return !ref && o->made.n;
+}
+
+struct note {
+    const char *state_dir;
+    struct buf text;
     struct err *err;
     int rc;
 };
 
 /* The folder of a run that is gone needs no note. */
-static bool note_worktree(void *ctx, const struct store_run *row)
+static bool add_note(void *ctx, const struct store_run *row)
 {
-    struct worktree_note *n = ctx;
-    autofree char *path = run_file_path(n->state_dir, row->id, RUN_COPIES);
+    struct note *n = ctx;
+    autofree char *path = run_file_path(n->state_dir, row->id, RUN_MADE);
     autoclose int fd = -1;
     struct err why = {0};
     if (strcmp(row->state, "running") != 0)
         return true;
     if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, &fd, &why) == 0 &&
-        file_write(fd, n->dir, strlen(n->dir) + 1) < 0)
+        file_write(fd, n->text.s, n->text.len) < 0)
         (void)err_sys(&why, "write '%s'", path);
     if (why.code && why.errnum != ENOENT)
         n->rc = err_set(n->err, why.code, "%s", why.msg);
     return n->rc == 0;
 }
 
-int other_runs_note_worktree(struct store *store, const char *state_dir, const char *dir,
-                             struct err *err)
+int other_runs_note(struct store *store, const char *state_dir, const char *dir, const char *ref,
+                    struct err *err)
 {
     autofree char *here = realpath(".", NULL);
     if (!here)
         return err_sys(err, "open the current folder");
-    autofree char *path = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", here, dir);
-    struct worktree_note n = {.state_dir = state_dir, .dir = path, .err = err};
-    return store_each_run(store, note_worktree, &n, err) ? -1 : n.rc;
+    struct note n = {.state_dir = state_dir, .text = BUF_INIT, .err = err};
+    if (*dir != '/')
+        buf_addf(&n.text, "%s/", here);
+    buf_add(&n.text, dir, strlen(dir) + 1);
+    if (ref)
+        buf_add(&n.text, ref, strlen(ref) + 1);
+    int rc = store_each_run(store, add_note, &n, err) ? -1 : n.rc;
+    buf_done(&n.text);
+    return rc;
 }

@@ -268,6 +268,7 @@ static void check_ref(struct repo_watch_look *l, const struct git_change *c)
         l->remotes++;
     } else if (!map_get(&run->repo_watch->ours, c->name, strlen(c->name)) &&
                !other_runs_have_ref(&l->others, run, c->name) &&
+               (c->from.s || !other_runs_made_ref(&l->others, run, c->name)) &&
                (run->repo_watch->state.tables || strcmp(c->name, "refs/stash") != 0)) {
         report_ref(l, c); /* otherwise the reflog of the stash says more */
     }
@@ -288,8 +289,15 @@ bool repo_watch_is_workspace(const char *name)
     return true;
 }
 
+/* True for the settings of a worktree that a command of ours has made. */
+static bool is_own_setting(struct repo_watch_look *l, const struct git_change *c)
+{
+    return !c->from.s && str_begins(c->name, "worktrees/") &&
+           other_runs_have_worktree(&l->others, l->run, c->name);
+}
+
 /* True if a command of ours has made this worktree. At first, git writes zeros into its HEAD. */
-static bool is_own_copy(struct repo_watch_look *l, const struct git_change *c)
+static bool is_own_worktree(struct repo_watch_look *l, const struct git_change *c)
 {
     bool is_new = c->to.s && (!c->from.s || c->from.s[strspn(c->from.s, "0")] == '\0');
     return is_new && str_begins(c->name, "worktrees/") &&
@@ -302,7 +310,7 @@ static void check_head(struct repo_watch_look *l, const struct git_change *c)
     autofree char *own = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *path = mem_printf("%s/%s", repo->common, c->name);
     autobuf struct buf undo = BUF_INIT;
-    if (repo_watch_is_workspace(c->name) || is_own_copy(l, c))
+    if (repo_watch_is_workspace(c->name) || is_own_worktree(l, c))
         return;
     if (c->from.s && strcmp(path, own) == 0)
         undo_head(c, repo->root, &undo);
@@ -379,8 +387,8 @@ void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
         compare_stashes(l, c->to.s, c->from.s, false);
         break;
     case GIT_PART_CONFIG:
-        if (!l->wrote)
-            l->wrote = repo_watch_config(l->run, l->attempt, c);
+        if (!l->wrote && !is_own_setting(l, c))
+            l->wrote = repo_watch_config(l, c);
         break;
     case GIT_PART_HOOK:
     case GIT_PART_FILE:

@@ -13,6 +13,7 @@ struct config_check {
     struct run *run;
     struct attempt *attempt;
     const struct git_change *change;
+    struct repo_watch_look *look;
     char *path, *saved; /* the file, and our copy of its changed state */
     size_t unrestored;  /* settings that we do not restore */
     bool wrote, whole;  /* we wrote to the file; we restored the whole file */
@@ -122,11 +123,21 @@ static const char *format_value(const struct config_check *l, const char *key,
     return out->s;
 }
 
+/* True if a command of ours has enabled this together with a worktree. */
+static bool is_enabled_for_worktrees(const struct config_check *l, const char *key,
+                                     struct git_values from, struct git_values to)
+{
+    return strcmp(key, "extensions.worktreeconfig") == 0 && !from.n && to.n == 1 && to.v->value &&
+           strcmp(to.v->value, "true") == 0 && other_runs_made_ref(&l->look->others, l->run, NULL);
+}
+
 static void handle_setting(void *ctx, const char *key, struct git_values from, struct git_values to)
 {
     struct config_check *l = ctx;
     autobuf struct buf was = BUF_INIT, is = BUF_INIT, undo = BUF_INIT;
     bool program = names_program(l, key, to);
+    if (is_enabled_for_worktrees(l, key, from, to))
+        return;
     if (repo_watch_is_workspace(l->change->name) && !program)
         return; /* a workspace may have its own settings */
     struct finding f = {.what = "config", .name = key};
@@ -167,9 +178,10 @@ static int read_settings(struct git_settings *s, struct git_content content, str
     return content.s ? git_settings_read(s, content.s, content.len, err) : 0;
 }
 
-bool repo_watch_config(struct run *run, struct attempt *attempt, const struct git_change *change)
+bool repo_watch_config(struct repo_watch_look *look, const struct git_change *change)
 {
-    struct config_check l = {.run = run, .attempt = attempt, .change = change};
+    struct run *run = look->run;
+    struct config_check l = {.run = run, .attempt = look->attempt, .change = change, .look = look};
     autosettings struct git_settings before = GIT_SETTINGS_INIT, now = GIT_SETTINGS_INIT;
     bool main_file = strcmp(change->name, "config") == 0;
     struct err err = {0}, none = {0};

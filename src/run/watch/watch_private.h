@@ -93,7 +93,7 @@ void repo_watch_files_look(struct run *run);
 /* watch_config.c: records the settings of a configuration file that have changed, and restores
  * some. Returns true if it wrote to the file. Sets attempt->tampered if the attempt must fail for a
  * change. */
-bool repo_watch_config(struct run *run, struct attempt *attempt, const struct git_change *change);
+bool repo_watch_config(struct repo_watch_look *look, const struct git_change *change);
 
 /* undo_hint.c: each function appends a command. */
 void undo_ref(const struct git_change *change, struct buf *out);

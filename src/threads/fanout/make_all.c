@@ -7,6 +7,9 @@
 #include "base/mem.h"
 #include "git/config/excludes_file.h"
 #include "git/config/worktree_config.h"
+#include "git/state_paths.h"
+#include "run/watch/other_runs.h"
+#include "store/store.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
@@ -265,6 +268,23 @@ static int make_all(struct fanout *f, struct err *err)
     return rc;
 }
 
+/* A live run should not take our worktrees for changes of its agents. */
+static int note_worktrees(const struct fanout *f, struct err *err)
+{
+    autofree char *state_dir = state_path(f->pf->repo.common);
+    autofree char *ignore = mem_printf("%s/.gitignore", f->work);
+    autostore struct store *store = NULL;
+    struct err none = {0};
+    if (store_open(&store, state_dir, false, &none))
+        return 0;
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        const struct thread *t = &f->fresh.v[i];
+        if (other_runs_note(store, state_dir, t->path, t->branch, err))
+            return -1;
+    }
+    return other_runs_note(store, state_dir, ignore, NULL, err);
+}
+
 int fanout_make(struct fanout *f, struct err *err)
 {
     autoclose int lock = -1;
@@ -272,7 +292,8 @@ int fanout_make(struct fanout *f, struct err *err)
         return -1;
     if (!f->fresh.n)
         return 0;
-    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || check_again(f, err))
+    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || check_again(f, err) ||
+        note_worktrees(f, err))
         return -1;
     return make_all(f, err);
 }

@@ -68,6 +68,33 @@ outside() { # COMMAND
     for dir in ../copy inside deep/er/copy linked/copy ../theirs; do git worktree remove --force "$dir"; done
 }
 
+@test "shared: threads and restored work of a person are not reported, later changes of them are" {
+    make_repo
+    begin_plan
+    add_task old 'retry: 0' -- 'write o O' 'exit 1'
+    run_plan
+    assert_status 1
+    printf '%s\n' 'tasks:' '  - {id: x, prompt: do it, owns: [dir/]}' >../threads.yaml
+    cp ../threads.yaml . && echo threads.yaml >>.git/info/exclude
+    begin_plan
+    add_task a -- 'write a A' "sh touch $BATS_TEST_TMPDIR/here; $(until_exists go)"
+    add_task b 'depends_on: [a]' -- 'write b B' "sh touch $BATS_TEST_TMPDIR/b-here; $(until_exists b-go)"
+    start_and_wait
+    run_apart anabranch salvage restore old ../restored --branch again
+    assert_status 0
+    run_apart anabranch fanout --allow-dirty threads.yaml
+    assert_status 0
+    touches go
+    wait_for test -e "$BATS_TEST_TMPDIR/b-here"
+    git -C ../restored commit -q --allow-empty -m mine
+    touches b-go
+    end_plan
+    assert_status 0
+    [[ $(grep -c '"event":"git.state_changed"' <<<"$output") -eq 1 ]] || fail "$(grep -F git.state_changed <<<"$output")"
+    assert_event git.state_changed b '"what":"ref","name":"refs/heads/again"'
+    [[ $(git -C worktrees/thread-x config core.excludesFile) == *anabranch.excludes ]] || fail 'the thread has lost its settings'
+}
+
 @test "shared: packing refs changes nothing" {
     make_repo
     git branch feature
