@@ -50,7 +50,7 @@ static void add_terms(const struct run *run, const struct plan *plan, const bool
 static void add_event(void *ctx, const struct event *ev)
 {
     struct buf *out = ctx;
-    const char *error = node_new_string(ev->data, "error", NULL);
+    const char *error = node_get_string(ev->data, "error", NULL);
     if (ev->kind == EV_GIT_STATE_CHANGED && error) {
         text_add_harmless(out, error);
         buf_addch(out, '\n');

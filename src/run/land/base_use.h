@@ -14,8 +14,8 @@ int base_use_look(struct run *run, bool *ret_used, struct err *err);
  * base loses what landed. */
 int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err);
 
-/* The same as base_use_look() for callers without a run. *ret_words is NULL if the branch is free; the caller frees
- * it. */
+/* The same as base_use_look() for callers without a run. *ret_words is NULL if the branch is free;
+ * the caller frees it. */
 int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
                    struct err *err);
 
