@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2016,SC2031 # the agents' shell is to see the variables
+# shellcheck shell=bash disable=SC2016,SC2030,SC2031 # the agents' shell is to see the variables
 # shellcheck disable=SC2154 # start_plan sets events and engine
 # An agent that configures programs for git: our git processes do not run them.
 
