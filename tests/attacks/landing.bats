@@ -206,7 +206,7 @@ assert_sibling_is_there() {
     make_repo
     git config merge.directoryRenames true
     begin_plan 'overlap: allow'
-    add_task renames 'engine: sim' 'order: 1' 'owns: [dir, elsewhere]' -- 'sh git mv dir elsewhere'
+    add_task renames 'engine: sim' 'order: 1' 'owns: [dir, elsewhere]' -- 'sh mv dir elsewhere'
     add_task adds 'engine: sim' 'order: 2' 'owns: [dir/new]' -- 'write dir/new 1'
     run_engines -j 2
     assert_status 1
