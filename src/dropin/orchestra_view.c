@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "doc/doc.h"
 #include "git/state_paths.h"
 #include "store/store.h"
 #include "sys/clock.h"
@@ -157,20 +156,11 @@ int orchestra_retries(const struct orchestra *o, uint32_t task)
     return attempts > 1 ? attempts - 1 : 0;
 }
 
-static bool add_idle_time(void *ctx, const struct store_event *ev)
-{
-    struct arena a = {0};
-    if (ev->data)
-        idle_note(ctx, ev->time, doc_read_line(&a, ev->data, strlen(ev->data)));
-    arena_done(&a);
-    return true;
-}
-
 int orchestra_load_idle(struct orchestra *o, struct err *err)
 {
     autostore struct store *store = NULL;
     return store_open(&store, run_state_dir(o->run), false, err) ||
-                   store_each_resume(store, run_id(o->run), add_idle_time, &o->idle, err)
+                   idle_load(&o->idle, store, run_id(o->run), err)
                ? -1
                : 0;
 }

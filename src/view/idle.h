@@ -7,6 +7,7 @@
 
 #include "base/vec.h"
 #include "plan/schedule/event.h"
+#include "store/store.h"
 
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ void idle_done(struct idle *idle);
 
 /* A run.resumed came at that time; its data (may be NULL) says how long the run stood still. */
 void idle_note(struct idle *idle, int64_t time, const struct node *data);
+
+/* Reads the pauses of a run from its events in the store. */
+int idle_load(struct idle *idle, struct store *store, const char *run, struct err *err);
 
 /* ms from one moment to another, without those in which the run stood still. */
 int64_t idle_without(const struct idle *idle, int64_t from, int64_t to);

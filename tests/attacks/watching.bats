@@ -101,7 +101,7 @@ $(wipe victim/1 refs/anabranch/salvage)" 'retry: 0'
     assert_clean 'refs/anabranch/salvage/*/victim/1'
 }
 
-@test "saved work that an agent deletes together with its copy is told of as lost" {
+@test "saved work that an agent deletes together with its copy is reported as lost" {
     reaches_our_folder
     make_repo
     begin_plan 'limits: {workers: 1}'

@@ -1,5 +1,5 @@
 /*
- * What must be true after each event, and at the end of a run.
+ * The promises: we check them after each event, and at the end of a run.
  */
 #include "world.h"
 

@@ -145,7 +145,7 @@ static void end_task(struct world *w, uint32_t task)
     report_task(w, task, ENGINE_ENDED);
 }
 
-/* What follows from a failure. */
+/* An attempt has failed. */
 
 static void wait_for_time(struct world *w, uint32_t task, int64_t ms)
 {

@@ -1,6 +1,6 @@
 /*
- * What the shell (src/run) reports to the engine, and what the engine answers. Both are values
- * without pointers to files, processes or time: the same events lead to the same actions.
+ * The shell (src/run) reports events to the engine, and the engine answers with actions. Both are
+ * values without files, processes or time: the same events lead to the same actions.
  */
 #ifndef PLAN_ENGINE_ENGINE_EVENT_H
 #define PLAN_ENGINE_ENGINE_EVENT_H

@@ -57,22 +57,13 @@ static bool add_task(void *ctx, const struct store_task *t)
     return true;
 }
 
-static bool add_idle_time(void *ctx, const struct store_event *ev)
-{
-    struct arena a = {0};
-    if (ev->data)
-        idle_note(ctx, ev->time, doc_read_line(&a, ev->data, strlen(ev->data)));
-    arena_done(&a);
-    return true;
-}
-
 /* The page subtracts "idle_ms" from the time between the start and the end of a run. */
 static int add_idle(struct serve_call *c, const struct store_run *run, struct node *map,
                     struct err *err)
 {
     struct idle idle = {0};
     int64_t end = run->finished ? run->finished : clock_wall();
-    int rc = store_each_resume(c->serve->store, run->id, add_idle_time, &idle, err);
+    int rc = idle_load(&idle, c->serve->store, run->id, err);
     if (rc == 0 && run->started && end > run->started)
         node_put_int(&c->arena, map, "idle_ms",
                      end - run->started - idle_without(&idle, run->started, end));

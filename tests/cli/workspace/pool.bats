@@ -191,7 +191,7 @@ END
     assert_clean
 }
 
-@test "pool: known differences are put right without git" {
+@test "pool: known differences are restored without git" {
     begin_repo
     look_at_new
     mkdir "$BATS_TEST_TMPDIR/bin"

@@ -437,7 +437,7 @@ static const struct {
      "task 3 = waiting follows-landing; landing recorded 1; ended 1; ended 0; "
      "run = working attempts 0 left 2 tip 1; starts next = start 2 new; "
      "starts next = start 3 new; starts next"},
-    {"... and goes on with retries that are used", "0",
+    {"... and continues with used retries", "0",
      "found 0 waiting transient-retries 1; starts at tip 0; task 0 = waiting retries 1 at-tip; "
      "START 0; attempt failed 0 transient = end 0 retry removed in 2000"},
     {"... and salvages what a task left before it starts again", "0 | 1",
@@ -464,7 +464,7 @@ static const struct {
      "lands next = land 0; merged 0; verifying 0; "
      "attempt failed 0 verify = end 0 retry removed in 1000; AGAIN 0; starts next; "
      "lane due 0 now 5000 = wake; starts next = start 0 new"},
-    {"... and goes on with a session when its lane opens", "0",
+    {"... and continues a session when its lane opens", "0",
      "found 0 running; limit recalled 0 now 1000 reset 5000 = wake lane 0 in 4000, "
      "closed by 0 lane 0 reset 5000; limit recalled 0 now 1000 reset 4000; attempt opened 0; "
      "attempt closed 0; session resumed 0 parked; task 0 = waiting parked; starts next; "

@@ -40,7 +40,7 @@ struct budgets {
 void budgets_init(struct budgets *b, const struct plan *plan);
 void budgets_done(struct budgets *b);
 
-/* What an attempt reports about its agent. */
+/* An attempt reports this about its agent. */
 struct budget_report {
     struct spent spent; /* since the attempt began */
     bool works;         /* the agent has not ended */
@@ -51,7 +51,7 @@ struct budget_report {
 
 enum overrun { OVERRUN_NONE, OVERRUN_TASK, OVERRUN_RUN };
 
-/* What to record and to do, in this order. */
+/* Records and actions, in this order. */
 struct budget_answer {
     bool task_warned, task_exceeded;
     bool stop;            /* this attempt */

@@ -39,7 +39,7 @@ bool resume_step_decide(enum task_state state, const struct facts *f, struct res
 /* True if the task runs again because of an edit of the plan. Then so do the tasks that need it. */
 bool resume_step_is_redone(const struct facts *f);
 
-/* Where the session of an ended task continues. */
+/* The place in which the session of an ended task continues. */
 enum session_start {
     SESSION_AS_LEFT,       /* in its workspace */
     SESSION_ON_COMMIT,     /* in its workspace, on its commit: everything else of it has landed */
