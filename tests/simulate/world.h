@@ -93,7 +93,7 @@ void tell(struct world *w, const struct engine_event *ev);
 /* The name of an event that no history had; NULL: there is none. */
 const char *world_find_unseen(void);
 
-/* shell.c: lives through one history, up to `most` events. */
+/* history.c: lives through one history, up to `most` events. */
 void shell_live(struct world *w, size_t most);
 
 /* promises.c */

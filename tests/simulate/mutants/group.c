@@ -2,8 +2,6 @@
  */
 #include "plan/schedule/sched.h"
 
-#include <string.h>
-
 void __real_sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped);
 void __wrap_sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped);
 
