@@ -80,6 +80,7 @@ void attempt_free(struct attempt *attempt)
     agent_report_done(&attempt->report);
     progress_done(&attempt->progress);
     stall_done(&attempt->stall);
+    clean_tree_remove(attempt); /* it looks at the workspace */
     if (attempt->has_workspace) /* the workspace stays on disk */
         workspace_release(&attempt->ws);
     workspace_done(&attempt->ws);
@@ -88,7 +89,6 @@ void attempt_free(struct attempt *attempt)
     buf_done(&attempt->candidate);
     buf_done(&attempt->candidate_base);
     buf_done(&attempt->branch_before);
-    clean_tree_remove(attempt);
     free(attempt->dir);
     free(attempt->cwd);
     free(attempt->excludes);
