@@ -8,7 +8,7 @@
 #include "clean/unbegun_runs.h"
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
-#include "run/land/checkout_note.h"
+#include "run/checkout/checkout_note.h"
 #include "run/land/gc_hold.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"

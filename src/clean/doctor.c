@@ -8,7 +8,7 @@
 #include "git/git.h"
 #include "plan/words.h"
 #include "run/prepare/provider.h"
-#include "run/run_private.h"
+#include "run/preflight.h"
 #include "sys/contain/cgroup.h"
 #include "sys/contain/contain.h"
 #include "sys/fs/copy.h"

@@ -1,13 +1,15 @@
 /*
  * Checks that need no side effect, before a run starts.
  */
-#include "run/run_private.h"
+#include "run/preflight.h"
 
+#include "agent/agent.h"
 #include "base/mem.h"
 #include "git/format/loose_ref.h"
 #include "git/state_paths.h"
-#include "run/limits/lane.h"
 #include "run/prepare/provider.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
 #include "sys/fs/dirs.h"
 #include "sys/proc/spawn.h"
 #include "sys/proc/stuck.h"
@@ -41,8 +43,8 @@ static int check_engines(const struct run *run, struct err *err)
             (agent_check(run_engine(run, i), t, run_program(run, run_engine(run, i)), err) ||
              agent_check_instead(run_engine(run, i), t, err) ||
              (t->fallback.engine &&
-              agent_check(lane_fallback_engine(run, i), t,
-                          run_program(run, lane_fallback_engine(run, i)), err))))
+              agent_check(run_fallback_engine(run, i), t,
+                          run_program(run, run_fallback_engine(run, i)), err))))
             return err_wrap(err, "task '%s'", t->id);
     }
     return 0;
@@ -148,7 +150,7 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
     static const char heads[] = "refs/heads/";
     autobuf struct buf commit = BUF_INIT, head = BUF_INIT;
     if (named) {
-        run->base = mem_str(named);
+        run->base.name = mem_str(named);
     } else {
         struct git_place here = {.git_dir = run->pf->repo.git_dir};
         if (!loose_ref_head(here.git_dir, &head) &&
@@ -158,17 +160,19 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
         if (strncmp(head.s, heads, strlen(heads)) != 0)
             return err_set(err, ERR_INPUT,
                            "no branch is checked out: name the one to land on with --base");
-        run->base = mem_str(head.s + strlen(heads)); /* git's short name is longer beside a tag */
+        run->base.name =
+            mem_str(head.s + strlen(heads)); /* git's short name is longer beside a tag */
     }
-    run->base_ref = mem_printf("%s%s", heads, run->base);
-    if (git_resolve(at, run->base_ref, &commit, err))
+    run->base.ref = mem_printf("%s%s", heads, run->base.name);
+    if (git_resolve(at, run->base.ref, &commit, err))
         return err->code != ERR_INPUT
                    ? -1
-                   : err_set(err, ERR_INPUT, "there is no branch '%s' with a commit", run->base);
-    run->base_commit = mem_str(commit.s);
-    run->tip = mem_str(commit.s);
-    run->published = mem_str(commit.s);
-    run->tip_ref = tip_ref_name(run->id);
+                   : err_set(err, ERR_INPUT, "there is no branch '%s' with a commit",
+                             run->base.name);
+    run->base.start = mem_str(commit.s);
+    run->base.tip = mem_str(commit.s);
+    run->base.published = mem_str(commit.s);
+    run->base.tip_ref = tip_ref_name(run->id);
     return 0;
 }
 
@@ -200,13 +204,13 @@ int preflight_disk(const char *path, struct err *err)
 static void name_folders(struct run *run)
 {
     const struct plan_file *pf = run->pf;
-    run->state_dir =
+    run->files.state =
         pf->repo.root ? state_path(pf->repo.common) : mem_printf("%s/.anabranch", pf->project);
-    run->dir = run_path(run->state_dir, run->id);
-    run->work_dir = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
+    run->files.dir = run_path(run->files.state, run->id);
+    run->work.dir = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
     if (pf->repo.root) {
         stuck_remove_below(pf->repo.common);
-        stuck_remove_below(run->work_dir);
+        stuck_remove_below(run->work.dir);
     }
 }
 
@@ -215,16 +219,16 @@ int preflight(struct run *run, struct err *err)
     const struct plan_file *pf = run->pf;
     struct git_place at = run_place(run);
     const char *root = pf->repo.root ? pf->repo.root : pf->project;
-    if (config_file_open(&run->config, root, NULL, err) || contain_wanted(&run->contain, err) ||
-        provider_choose(run, err) || check_engines(run, err) || check_variables(run, err) ||
-        check_verifications(run, err))
+    if (config_file_open(&run->config, root, NULL, err) ||
+        contain_wanted(&run->guard.contain, err) || provider_choose(run, err) ||
+        check_engines(run, err) || check_variables(run, err) || check_verifications(run, err))
         return -1;
-    run->only_reads = only_reads(run);
-    bool needs_git = !run->only_reads || !run->opts.read_in_place;
+    run->work.only_reads = only_reads(run);
+    bool needs_git = !run->work.only_reads || !run->opts.read_in_place;
     if (pf->repo_unknown && needs_git)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",
                        pf->project);
-    if (!pf->repo.root && !run->only_reads)
+    if (!pf->repo.root && !run->work.only_reads)
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
     if (pf->repo.root && needs_git &&
         (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))

@@ -1,14 +1,27 @@
 /*
  * Reports to the engine what happened, and carries out its answer. Nothing else changes the engine.
  */
-#include "run/run_private.h"
+#include "run/report.h"
 
 #include "base/mem.h"
+#include "plan/engine/attempt/retry.h"
+#include "plan/engine/engine.h"
+#include "plan/engine/task_state.h"
+#include "run/agent/run_agent.h"
+#include "run/attempt/end.h"
+#include "run/commit/commit.h"
+#include "run/land/land.h"
 #include "run/limits/budget.h"
 #include "run/limits/lane.h"
 #include "run/prepare/pool.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
+#include "run/state/wake.h"
+#include "run/turn.h"
+#include "sys/proc/loop.h"
 
 #include <stdlib.h>
+#include <sys/random.h>
 
 static struct engine *changeable_engine(const struct run *run)
 {
@@ -52,67 +65,62 @@ static void refuse_event(struct run *run, const struct engine_event *ev)
     run_fail(run, &err);
 }
 
+static void do_refuse(struct run *run, const struct action *a, const struct engine_event *ev)
+{
+    (void)a;
+    refuse_event(run, ev);
+}
+
+static void do_stop_loop(struct run *run, const struct action *a, const struct engine_event *ev)
+{
+    (void)a, (void)ev;
+    loop_stop(run->loop);
+}
+
+static void do_wake(struct run *run, const struct action *a, const struct engine_event *ev)
+{
+    (void)a, (void)ev;
+    run_wake(run);
+}
+
+typedef void action_fn(struct run *run, const struct action *a, const struct engine_event *ev);
+
+/* Carries out each action. Actions without a row answer run_ask(). */
+static action_fn *const table[ACTION_COUNT_] = {
+    [DO_PUBLISH] = do_publish,
+    [DO_PUBLISH_LATER] = do_publish_later,
+    [DO_PUBLISH_LAST] = do_publish_last,
+    [DO_EMPTY_POOL] = do_empty_pool,
+    [DO_FINISH] = do_stop_loop,
+    [DO_CLOSE] = do_stop_loop,
+    [DO_WAKE] = do_wake,
+    [DO_STOP_AGENTS] = do_stop_agents,
+    [DO_KILL_AGENTS] = do_kill_agents,
+    [DO_GIVE_UP] = do_give_up,
+    [DO_REPORT_CLOSED] = do_lane,
+    [DO_REPORT_OPEN] = do_lane,
+    [DO_WAKE_LANE] = do_lane,
+    [DO_RECORD_USAGE] = do_budget,
+    [DO_WARN_BUDGET] = do_budget,
+    [DO_REPORT_BUDGET] = do_budget,
+    [DO_NOTE_OVERRUN] = do_budget,
+    [DO_STOP_AGENT] = do_budget,
+    [DO_STOP_FOR_RUN] = do_budget,
+    [DO_RUN_AGENT] = do_run_agent,
+    [DO_COMMIT] = do_commit,
+    [DO_END_UNLANDED] = do_end_unlanded,
+    [DO_FAIL_CONFLICT] = do_fail_conflict,
+    [DO_LEAVE_CONFLICT] = do_leave_conflict,
+    [DO_SAVE] = do_save,
+    [DO_SKIP] = do_skip,
+    [DO_UNSKIP] = do_unskip,
+    [DO_REFUSE] = do_refuse,
+};
+
 static void carry_out(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    switch (a->kind) {
-    case DO_PUBLISH:
-        land_begin_publication(run, a->yes);
-        break;
-    case DO_PUBLISH_LATER:
-        land_publish_later(run, a->ms);
-        break;
-    case DO_PUBLISH_LAST:
-        run_publish_last(run);
-        break;
-    case DO_EMPTY_POOL:
-        pool_empty(run);
-        break;
-    case DO_FINISH:
-    case DO_CLOSE:
-        loop_stop(run->loop);
-        break;
-    case DO_WAKE:
-        run_wake(run);
-        break;
-    case DO_STOP_AGENTS:
-        run_stop_agents(run, a->yes);
-        break;
-    case DO_KILL_AGENTS:
-        run_kill_agents(run);
-        break;
-    case DO_GIVE_UP:
-        run_give_up_observer(run);
-        break;
-    case DO_REPORT_CLOSED:
-    case DO_REPORT_OPEN:
-    case DO_WAKE_LANE:
-        lane_carry_out(run, a, NULL);
-        break;
-    case DO_RECORD_USAGE:
-    case DO_WARN_BUDGET:
-    case DO_REPORT_BUDGET:
-    case DO_NOTE_OVERRUN:
-    case DO_STOP_AGENT:
-    case DO_STOP_FOR_RUN:
-        budget_carry_out(run, a);
-        break;
-    case DO_SKIP:
-        task_record_skipped(run, (uint32_t)a->task, (uint32_t)ev->task);
-        break;
-    case DO_UNSKIP:
-        task_record_unskipped(run, (uint32_t)a->task);
-        break;
-    case DO_REFUSE:
-        refuse_event(run, ev);
-        break;
-    case DO_LAND: /* these answer run_ask() */
-    case DO_ABANDON:
-    case DO_START:
-    case DO_END_ATTEMPT:
-    case DO_TAKE_BACK:
-    case ACTION_COUNT_:
-        break;
-    }
+    if (table[a->kind])
+        table[a->kind](run, a, ev);
 }
 
 void run_answer(struct run *run, const struct engine_event *ev, struct actions *ret)
@@ -158,4 +166,25 @@ bool run_ask(struct run *run, const struct engine_event *ev, struct action *ret)
         *ret = actions.list.v[0];
     vec_done(&actions.list);
     return some;
+}
+
+void run_fail(struct run *run, const struct err *err)
+{
+    if (run->engine->failed)
+        return;
+    run->err = *err;
+    run_report_kind(run, ENGINE_BROKE);
+    run_wake(run);
+}
+
+void run_drain(struct run *run)
+{
+    run_report_kind(run, ENGINE_DRAINED);
+    run_wake(run);
+}
+
+uint32_t retry_random(void)
+{
+    uint32_t random = 0;
+    return getentropy(&random, sizeof(random)) < 0 ? RETRY_MIDDLE : random;
 }

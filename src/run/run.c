@@ -1,26 +1,29 @@
-#include "run/run_private.h"
+#include "run/run.h"
 
 #include "base/mem.h"
 #include "base/text/timestamp.h"
 #include "git/config/frozen_config.h"
 #include "git/sign.h"
 #include "git/state_paths.h"
-#include "run/attempt/logs.h"
+#include "run/agent/logs.h"
+#include "run/checkout/base_lock.h"
+#include "run/checkout/checkout_note.h"
+#include "run/checkout/checkout_warning.h"
 #include "run/control/socket.h"
-#include "run/land/base_lock.h"
-#include "run/land/checkout_note.h"
-#include "run/land/checkout_warning.h"
 #include "run/land/durable.h"
 #include "run/land/gc_hold.h"
+#include "run/land/publish.h"
 #include "run/limits/budget.h"
-#include "run/limits/lane.h"
 #include "run/notify/notify.h"
 #include "run/notify/stream_events.h"
-#include "run/prepare/fill.h"
 #include "run/prepare/overlay_fill.h"
-#include "run/prepare/pool.h"
 #include "run/resume/resume_private.h"
+#include "run/state/record.h"
 #include "run/state/run_folder.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/wake.h"
+#include "run/turn.h"
 #include "run/watch/watch.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
@@ -36,36 +39,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { DEFAULT_WORKERS = 3, OTHERS_SHOWN = 20 };
-
-struct git_place run_place(const struct run *run)
-{
-    return (struct git_place){.batch = run->batch, .git_dir = run->pf->repo.common};
-}
-
-/* Ids sort by time. Random digits distinguish runs that begin in the same second. */
-static char *make_id(int64_t now)
-{
-    autobuf struct buf time = BUF_INIT, id = BUF_INIT;
-    uint16_t random = 0;
-    if (getentropy(&random, sizeof(random)) < 0)
-        random = (uint16_t)getpid();
-    timestamp_format(&time, now); /* 2026-03-01T12:00:00.123Z */
-    for (const char *c = time.s; *c && *c != '.'; c++) {
-        if (*c == 'T')
-            buf_addch(&id, '-');
-        else if (*c >= '0' && *c <= '9')
-            buf_addch(&id, *c);
-    }
-    buf_addf(&id, "-%04x", random);
-    return buf_steal(&id);
-}
+enum { OTHERS_SHOWN = 20 };
 
 static int make_folders(struct run *run, struct err *err)
 {
-    autofree char *tmp = run->base ? state_tmp_path(run->pf->repo.common) : NULL;
-    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) ||
-                   dirs_check(run->work_dir, err)
+    autofree char *tmp = run->base.name ? state_tmp_path(run->pf->repo.common) : NULL;
+    return dirs_make(run->files.dir, err) || (tmp && dirs_make(tmp, err)) ||
+                   dirs_check(run->work.dir, err)
                ? -1
                : 0;
 }
@@ -87,11 +67,11 @@ static int remove_empty_worktree(void *ctx, const char *dir, const char *name, s
 
 static void tidy_folders(struct run *run)
 {
-    autofree char *lock = mem_printf("%s/lock", run->state_dir);
+    autofree char *lock = mem_printf("%s/lock", run->files.state);
     autofree char *worktrees = mem_printf("%s/worktrees", run->pf->repo.common);
     struct err none = {0};
-    root_folder_tidy(lock, run->work_dir, run->id);
-    if (run->base)
+    root_folder_tidy(lock, run->work.dir, run->id);
+    if (run->base.name)
         (void)dirs_each(worktrees, remove_empty_worktree, run, &none);
 }
 
@@ -99,16 +79,16 @@ static void tidy_folders(struct run *run)
  * its branches and the ignored files to salvage. */
 static int write_run_files(struct run *run, struct err *err)
 {
-    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
-    autofree char *path = mem_printf("%s/" RUN_SALVAGE, run->dir);
+    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->files.dir);
+    autofree char *path = mem_printf("%s/" RUN_SALVAGE, run->files.dir);
     const struct strings *patterns = &run->pf->plan.salvage;
     autobuf struct buf text = BUF_INIT;
     for (size_t i = 0; i < patterns->n; i++)
         buf_add(&text, patterns->v[i], strlen(patterns->v[i]) + 1);
-    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
+    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->files.dir);
     const char *pattern = run->opts.branch;
-    if ((run->lock < 0 && dirs_lock(lock, &run->lock, err)) ||
-        (run->base && !run->resume && folder_record_begin(run->dir, err)) ||
+    if ((run->files.lock < 0 && dirs_lock(lock, &run->files.lock, err)) ||
+        (run->base.name && !run->resume && folder_record_begin(run->files.dir, err)) ||
         (pattern && file_replace(names, pattern, strlen(pattern), err)))
         return -1;
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
@@ -118,31 +98,31 @@ static int write_run_files(struct run *run, struct err *err)
  * differences. A resumed run already has its own configuration (run_reopen()). */
 static int freeze_git(struct run *run, struct err *err)
 {
-    autofree char *dir = mem_printf("%s/" RUN_GIT, run->dir);
+    autofree char *dir = mem_printf("%s/" RUN_GIT, run->files.dir);
     const struct git_repo *repo = &run->pf->repo;
     autofree char *last = git_frozen_last(repo);
-    if (!run->base || run->resume)
+    if (!run->base.name || run->resume)
         return 0;
     if (last)
-        git_frozen_news(repo, last, &run->git_news);
-    return git_freeze(repo, dir, run->guard ? run->guard : run->opts.self, err);
+        git_frozen_news(repo, last, &run->notices.git_news);
+    return git_freeze(repo, dir, run->guard.path ? run->guard.path : run->opts.self, err);
 }
 
 static void remove_run_files(const struct run *run)
 {
-    autofree char *git = mem_printf("%s/" RUN_GIT, run->dir);
-    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
-    autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
-    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
+    autofree char *git = mem_printf("%s/" RUN_GIT, run->files.dir);
+    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->files.dir);
+    autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->files.dir);
+    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->files.dir);
     if (run->resume) /* the files belong to the earlier process as well */
         return;
     (void)unlink(lock);
     (void)unlink(salvage);
     (void)unlink(names);
-    folder_record_remove(run->dir);
+    folder_record_remove(run->files.dir);
     git_frozen_remove(git);
-    run_folder_remove(run->dir);
-    (void)rmdir(run->dir);
+    run_folder_remove(run->files.dir);
+    (void)rmdir(run->files.dir);
 }
 
 /* Ends a run that has started only in the store, and deletes its ref. */
@@ -153,7 +133,8 @@ static void withdraw_run(struct run *run)
     bool moved;
     run->finished = clock_wall();
     (void)record_end(run, "broken", RUN_EXIT_BROKEN, NULL); /* the caller reports the first error */
-    (void)git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: not begun", &moved, &none);
+    (void)git_move_ref(&at, run->base.tip_ref, run->base.tip, "", "anabranch: not begun", &moved,
+                       &none);
 }
 
 /* A killed run may have left locks and a half-moved checkout on the base, which hinder others too.
@@ -163,9 +144,9 @@ static void clear_base(struct run *run)
     autobase_lock struct base_lock turn = BASE_LOCK_INIT;
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
-    if (!run->base || base_lock_take(&turn, run->state_dir, NULL) || turn.fd < 0)
+    if (!run->base.name || base_lock_take(&turn, run->files.state, NULL) || turn.fd < 0)
         return;
-    base_lock_clear(&turn, &run->pf->repo, run->base_ref);
+    base_lock_clear(&turn, &run->pf->repo, run->base.ref);
     if (checkout_note_mend(&turn, &run->pf->repo, &from, &err))
         record_error(run, -1, &err);
 }
@@ -175,21 +156,21 @@ static int start_run(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
-    if (run->base && !run->only_reads && git_batch_get_ready(run->batch, err))
+    if (run->base.name && !run->work.only_reads && git_batch_get_ready(run->batch, err))
         return -1;
-    if (dirs_make(run->state_dir, err) ||
-        (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
+    if (dirs_make(run->files.state, err) ||
+        (!run->store && store_open(&run->store, run->files.state, true, err)) ||
         make_folders(run, err) || write_run_files(run, err) || freeze_git(run, err) ||
-        durable_mend(run, err) || warden_start(&run->warden, run->opts.self, run->id, err))
+        durable_mend(run, err) || warden_start(&run->guard.warden, run->opts.self, run->id, err))
         return -1;
     clear_base(run);
     if (run->resume)
-        return resume_begin(run, err) || (run->base && repo_watch_begin(run, err)) ? -1 : 0;
+        return resume_begin(run, err) || (run->base.name && repo_watch_begin(run, err)) ? -1 : 0;
     if (run_folder_write(run, err) || record_begin(run, err))
         return -1;
-    if (!run->base ||
-        (git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) == 0 &&
-         repo_watch_begin(run, err) == 0))
+    if (!run->base.name || (git_move_ref(&at, run->base.tip_ref, "", run->base.tip,
+                                         "anabranch: begin", &moved, err) == 0 &&
+                            repo_watch_begin(run, err) == 0))
         return 0;
     withdraw_run(run);
     return -1;
@@ -216,9 +197,9 @@ static void test_signing(struct run *run)
     autobuf struct buf tree = BUF_INIT;
     const struct git_core *core = &run->pf->repo.core;
     struct err err = {0};
-    if (!run->base || run->only_reads || !core->sign)
+    if (!run->base.name || run->work.only_reads || !core->sign)
         return;
-    if (git_tree_of(&at, run->tip, &tree, &err))
+    if (git_tree_of(&at, run->base.tip, &tree, &err))
         record_error(run, -1, &err);
     else
         sign_begin(git_batch_sign(run->batch), core, run->opts.self, &at, tree.s);
@@ -230,15 +211,15 @@ static void report_git_news(struct run *run)
 {
     autobuf struct buf list = BUF_INIT;
     struct err err = {0};
-    for (size_t i = 0; i < run->git_news.n; i++)
-        buf_addf(&list, "%s%s", i ? ", " : "", run->git_news.v[i]);
+    for (size_t i = 0; i < run->notices.git_news.n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", run->notices.git_news.v[i]);
     (void)err_set(
         &err, ERR_ENV,
         "git's configuration names programs that it did not name when %s began, which %s: "
         "%s",
         run->resume ? "this run" : "the last run",
         run->resume ? "are not run here" : "this run uses", list.s);
-    if (run->git_news.n)
+    if (run->notices.git_news.n)
         record_error(run, -1, &err);
 }
 
@@ -265,10 +246,10 @@ static bool is_workspace(void *ctx, const char *name)
 /* Reports folders among the workspaces that we did not make, and so did not delete. */
 static void report_others(struct run *run)
 {
-    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work.dir, run->id);
     autostrv struct strv others = {0};
     struct err err = {0};
-    if (!run->base ||
+    if (!run->base.name ||
         folder_record_list_others(run->pf->repo.common, folder, is_workspace, run, &others, &err))
         return;
     for (size_t i = 0; i < others.n && i < OTHERS_SHOWN; i++) {
@@ -280,7 +261,7 @@ static void report_others(struct run *run)
 /* Records the end of the run; fails if that cannot be written. */
 static int record_result(struct run *run, int rc, struct err *err)
 {
-    const char *state = run->signal              ? "stopped"
+    const char *state = run->turn.signal         ? "stopped"
                         : rc                     ? "broken"
                         : run_is_unfinished(run) ? "stopped"
                                                  : "finished";
@@ -308,7 +289,7 @@ static void report_preparations(struct run *run)
 
 void run_preview(struct run *run)
 {
-    if (!run->base)
+    if (!run->base.name)
         return;
     repo_watch_peek(run);
     checkout_warning(run);
@@ -319,14 +300,14 @@ static void begin_work(struct run *run)
     budget_recall(run);
     run_watch_signals(run);
     run->listener = control_socket_open(run);
-    run->notifier = notifier_new(run);
-    run->stream_events = stream_events_new(run);
+    run->audience.notifier = notifier_new(run);
+    run->audience.stream_events = stream_events_new(run);
     if (run->resume) {
         logs_mask_all(run);
         resume_go(run);
     } else {
         record(run, EV_RUN_STARTED, -1, NULL);
-        stream_events_begin(run->stream_events);
+        stream_events_begin(run->audience.stream_events);
     }
     report_preparations(run);
     gc_hold_begin(run);
@@ -341,11 +322,11 @@ static int end_work(struct run *run, int rc, struct err *err)
     run->finished = clock_wall();
     repo_watch_finish(run);
     report_unsigned(run);
-    if (rc == 0 && run->base)
+    if (rc == 0 && run->base.name)
         rc = publish_finish(run, err);
     if (rc == 0 && run->engine->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
-    stream_events_end(run->stream_events, rc);
+    stream_events_end(run->audience.stream_events, rc);
     return record_result(run, rc, err);
 }
 
@@ -360,142 +341,6 @@ int run_go(struct run *run, struct err *err)
     int rc = end_work(run, loop_run(run->loop, err), err);
     run_finish(run);
     logs_discard(run);
-    warden_dismiss(&run->warden);
+    warden_dismiss(&run->guard.warden);
     return rc;
-}
-
-/* Ignores signals for broken pipes and file size limits: write() reports these errors. */
-static void ignore_write_signals(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    (void)sigaction(SIGPIPE, &ignore, NULL);
-    (void)sigaction(SIGXFSZ, &ignore, NULL);
-}
-
-struct run *run_new(struct plan_file *pf, const char *path, const struct run_options *opts,
-                    char *id, int64_t started)
-{
-    struct run *run = mem_alloc(sizeof(*run));
-    ignore_write_signals();
-    run->pf = pf;
-    run->lock = -1;
-    run->plan_path = path;
-    run->fill = (struct fill){.mould = MOULD_INIT};
-    run->overlay = (struct overlay_fill){
-        .tracked = TRACKED_INIT, .base_tree = BASE_TREE_INIT, .draft = BASE_TREE_DRAFT_INIT};
-    run->publisher = (struct publisher){.lock = BASE_LOCK_INIT, .base_seen = BUF_INIT};
-    run->opts = *opts;
-    run->started = started;
-    run->id = id;
-    run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
-    (void)setenv("ANABRANCH_RUN", run->id, 1); /* we find every process that we start by this */
-    run->batch = pf->repo.root ? git_batch_new(pf->repo.common) : NULL;
-    if (run->batch && pf->repo.core.plain)
-        git_batch_write_here(run->batch);
-    run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
-    run_engine_new(run);
-    secrets_collect(&run->secrets, &pf->plan);
-    return run;
-}
-
-void run_schedule(struct run *run)
-{
-    struct plan_file *pf = run->pf;
-    size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
-    run->loop = loop_new();
-    run_engine_schedule(run, run->opts.workers ? run->opts.workers : workers);
-    lane_assign_all(run);
-}
-
-int run_open(struct run **ret, struct plan_file *pf, const char *path,
-             const struct run_options *opts, struct err *err)
-{
-    int64_t now = clock_wall();
-    struct run *run = run_new(pf, path, opts, make_id(now), now);
-    if (preflight(run, err)) {
-        run_close(run);
-        return -1;
-    }
-    run_schedule(run);
-    *ret = run;
-    return 0;
-}
-
-void run_close(struct run *run)
-{
-    if (!run)
-        return;
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {
-            tr->reason,       tr->commit,        tr->landed,           tr->branch,
-            tr->start,        tr->action,        tr->feedback,         tr->workspace,
-            tr->session,      tr->remake_from,   tr->first_start,      tr->pending_message,
-            tr->last_session, tr->landed_before, tr->committed_before, tr->start_before};
-        for (size_t k = 0; k < ARRAY_LEN(owned); k++)
-            free(owned[k]);
-        strv_done(&tr->own_heads);
-        watch_free(tr->retry_timer);
-    }
-    for (size_t i = 0; i < RUN_SIGNALS; i++)
-        watch_free(run->signals[i]);
-    watch_free(run->turn_timer);
-    for (size_t i = 0; i < run->tickers.n; i++) {
-        watch_free(run->tickers.v[i]->watch);
-        free(run->tickers.v[i]);
-    }
-    vec_done(&run->tickers);
-    for (size_t i = 0; i < run->observers.n; i++)
-        watch_free(run->observers.v[i].deadline);
-    publisher_done(&run->publisher);
-    watch_free(run->publish_timer);
-    lane_free_all(run);
-    control_socket_close(run->listener);
-    notifier_free(run->notifier);
-    stream_events_free(run->stream_events);
-    warden_dismiss(&run->warden);
-    run_engine_free(run);
-    secrets_done(&run->secrets);
-    config_file_close(&run->config);
-    ports_done(&run->ports);
-    loop_free(run->loop);
-    repo_watch_free(run->repo_watch);
-    fill_done(run);
-    overlay_fill_done(&run->overlay);
-    pool_done(run);
-    git_batch_free(run->batch);
-    resume_free(run->resume);
-    store_close(run->store);
-    own_close(&run->lock);
-    char *const owned[] = {run->guard,     run->id,      run->dir,       run->work_dir,
-                           run->state_dir, run->base,    run->base_ref,  run->base_commit,
-                           run->tip,       run->tip_ref, run->published, run->refusal,
-                           run->result,    run->advice};
-    for (size_t i = 0; i < ARRAY_LEN(owned); i++)
-        free(owned[i]);
-    vec_done(&run->observers);
-    strv_done(&run->spent_branches);
-    strv_done(&run->git_news);
-    free(run->tasks);
-    free(run);
-}
-
-void run_observe(struct run *run, run_observer_fn *fn, void *ctx)
-{
-    vec_push(&run->observers, (struct observer){.fn = fn, .ctx = ctx});
-}
-
-static void on_ticker(void *ctx)
-{
-    struct ticker *ticker = ctx;
-    watch_again(ticker->watch, ticker->ms);
-    ticker->fn(ticker->ctx);
-}
-
-void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx)
-{
-    struct ticker *ticker = mem_alloc(sizeof(*ticker));
-    *ticker = (struct ticker){.ms = ms, .fn = fn, .ctx = ctx};
-    ticker->watch = loop_timer(run->loop, ms, on_ticker, ticker);
-    vec_push(&run->tickers, ticker);
 }

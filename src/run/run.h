@@ -5,6 +5,7 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
+#include "base/err.h"
 #include "plan/engine/task_state.h"
 #include "plan/schedule/event.h"
 #include "project/plan_file.h"

@@ -2,14 +2,24 @@
  * Each turn of the run lands finished work, starts tasks and ends the run when nothing is left.
  * Signals stop or suspend it. When the result is recorded, observers may still have open work.
  */
-#include "run/run_private.h"
+#include "run/turn.h"
 
-#include "run/land/base_lock.h"
+#include "plan/engine/engine.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/start.h"
+#include "run/checkout/base_lock.h"
+#include "run/land/land.h"
+#include "run/land/publish.h"
 #include "run/limits/park.h"
 #include "run/prepare/pool.h"
+#include "run/report.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/wake.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
 #include "sys/interrupt_child.h"
+#include "sys/proc/loop.h"
 
 #include <signal.h>
 
@@ -21,9 +31,9 @@ static bool is_busy(const struct observer *o)
 /* At the end we wait for one observer after the other, the last one first. */
 static struct observer *find_busy_observer(const struct run *run)
 {
-    for (size_t i = run->observers.n; i-- > 0;) {
-        if (is_busy(&run->observers.v[i]))
-            return &run->observers.v[i];
+    for (size_t i = run->audience.observers.n; i-- > 0;) {
+        if (is_busy(&run->audience.observers.v[i]))
+            return &run->audience.observers.v[i];
     }
     return NULL;
 }
@@ -32,7 +42,7 @@ static struct engine_event describe_turn(const struct run *run, enum engine_even
 {
     return (struct engine_event){.kind = kind,
                                  .task = -1,
-                                 .facts = {.has_base = run->base,
+                                 .facts = {.has_base = run->base.name,
                                            .pool_filled = pool_has(run),
                                            .observers_busy = find_busy_observer(run)}};
 }
@@ -53,8 +63,9 @@ static void on_last_publication(struct run *run)
     (void)run_report(run, &ev);
 }
 
-void run_publish_last(struct run *run)
+void do_publish_last(struct run *run, const struct action *a, const struct engine_event *ev)
 {
+    (void)a, (void)ev;
     publish(run, on_last_publication);
 }
 
@@ -93,9 +104,9 @@ void run_finish(struct run *run)
     run_wake(run);
     while (rc == 0 && find_busy_observer(run))
         rc = loop_run(run->loop, NULL);
-    for (size_t i = 0; rc && i < run->observers.n; i++) { /* the loop is broken */
-        if (is_busy(&run->observers.v[i]))
-            on_deadline(&run->observers.v[i]);
+    for (size_t i = 0; rc && i < run->audience.observers.n; i++) { /* the loop is broken */
+        if (is_busy(&run->audience.observers.v[i]))
+            on_deadline(&run->audience.observers.v[i]);
     }
     run_report_kind(run, ENGINE_CLOSED);
 }
@@ -103,8 +114,8 @@ void run_finish(struct run *run)
 static void on_turn(void *ctx)
 {
     struct run *run = ctx;
-    watch_free(run->turn_timer);
-    run->turn_timer = NULL;
+    watch_free(run->turn.timer);
+    run->turn.timer = NULL;
     if (run->engine->phase == RUN_FINISHING) {
         wait_for_observer(run);
         return;
@@ -113,12 +124,6 @@ static void on_turn(void *ctx)
     start_tasks(run);
     land_publish(run);
     end_turn(run);
-}
-
-void run_wake(struct run *run)
-{
-    if (!run->turn_timer)
-        run->turn_timer = loop_timer(run->loop, 0, on_turn, run);
 }
 
 static void stop_attempts(struct run *run, char order)
@@ -131,37 +136,25 @@ static void stop_attempts(struct run *run, char order)
     }
 }
 
-void run_fail(struct run *run, const struct err *err)
+void do_give_up(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    if (run->engine->failed)
-        return;
-    run->err = *err;
-    run_report_kind(run, ENGINE_BROKE);
-    run_wake(run);
-}
-
-void run_drain(struct run *run)
-{
-    run_report_kind(run, ENGINE_DRAINED);
-    run_wake(run);
-}
-
-void run_give_up_observer(const struct run *run)
-{
+    (void)a, (void)ev;
     const struct observer *o = find_busy_observer(run);
     if (o)
         o->work->give_up(o->ctx);
 }
 
-void run_stop_agents(struct run *run, bool by_user)
+void do_stop_agents(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    if (by_user)
+    (void)ev;
+    if (a->yes)
         park_save_all(run);
     stop_attempts(run, GUARD_STOP);
 }
 
-void run_kill_agents(struct run *run)
+void do_kill_agents(struct run *run, const struct action *a, const struct engine_event *ev)
 {
+    (void)a, (void)ev;
     stop_attempts(run, GUARD_KILL);
     publish_give_up(run);
 }
@@ -171,7 +164,7 @@ void run_stop(struct run *run, int signal)
     bool stopped_before = run->engine->stopping;
     run_report_kind(run, ENGINE_INTERRUPTED);
     if (run->engine->stopping && !stopped_before)
-        run->signal = signal;
+        run->turn.signal = signal;
     run_wake(run);
 }
 
@@ -220,14 +213,19 @@ static const struct {
     {on_sigtstp, SIGTSTP, true, false},
 };
 
+void run_set_turns(struct run *run)
+{
+    run->turn.begin = on_turn;
+}
+
 void run_watch_signals(struct run *run)
 {
     for (size_t i = 0; i < RUN_SIGNALS; i++) {
         struct sigaction old;
         bool ignored = sigaction(signals[i].signal, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
         if (!ignored || !signals[i].may_be_ignored)
-            run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
-        if (run->signals[i] && signals[i].hurries)
+            run->turn.signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
+        if (run->turn.signals[i] && signals[i].hurries)
             interrupt_by(signals[i].signal);
     }
 }

@@ -82,6 +82,12 @@ static void carry_out(struct world *w, const struct action *a)
     case DO_LAND:
     case DO_ABANDON:
     case DO_START:
+    case DO_RUN_AGENT:
+    case DO_COMMIT:
+    case DO_END_UNLANDED:
+    case DO_FAIL_CONFLICT:
+    case DO_LEAVE_CONFLICT:
+    case DO_SAVE:
     case DO_END_ATTEMPT:
     case DO_TAKE_BACK:
     case DO_REFUSE:

@@ -140,6 +140,8 @@ void fail_attempt(struct world *w, uint32_t task, enum failure failure)
     struct job *j = &w->jobs[task];
     if (j->stopped && failure != FAILURE_CONFLICT)
         failure = FAILURE_STOPPED;
+    tell_task(w, task, ENGINE_FAILURE_FOUND);
+    (void)take_answer(w, DO_SAVE);
     struct failure_facts f = describe_failure(w, task, failure);
     if (failure == FAILURE_LIMIT && !engine_is_ending(w->engine))
         f.at_limit = meet_limit(w, task);
@@ -165,17 +167,20 @@ void fail_attempt(struct world *w, uint32_t task, enum failure failure)
 
 void conflict(struct world *w, uint32_t task)
 {
-    struct retries retries = engine_retries(w->engine, task);
-    if (failure_of_conflict(engine_is_ending(w->engine), w->engine->tasks[task].in_conflict,
-                            &retries) == OUTCOME_LEAVE_CONFLICT)
+    tell_task(w, task, ENGINE_CONFLICT_FOUND);
+    if (w->actions.list.v[0].kind == DO_LEAVE_CONFLICT) {
         leave_in_conflict(w, task);
-    else
+    } else {
+        (void)take_answer(w, DO_FAIL_CONFLICT);
         fail_attempt(w, task, FAILURE_CONFLICT);
+    }
 }
 
 static void start_agent(struct world *w, uint32_t task)
 {
     struct job *j = &w->jobs[task];
+    tell_task(w, task, ENGINE_WORKSPACE_READY);
+    (void)take_answer(w, DO_RUN_AGENT);
     tell_task(w, task, ENGINE_AGENT_STARTED);
     j->stage = STAGE_WORKING;
     j->tokens = 0;
@@ -244,6 +249,8 @@ void end_preparing(struct world *w, uint32_t task)
 static void end_unchanged(struct world *w, uint32_t task)
 {
     struct job *j = &w->jobs[task];
+    tell_task(w, task, ENGINE_NOTHING_TO_LAND);
+    (void)take_answer(w, DO_END_UNLANDED);
     j->unsaved = false;
     if (j->landed_before) {
         report_task(w, task, ENGINE_LANDING_STANDS);
@@ -302,6 +309,7 @@ static void end_agent(struct world *w, uint32_t task)
         end_unchanged(w, task);
     else {
         tell_task(w, task, ENGINE_FINISHED);
+        (void)take_answer(w, DO_COMMIT);
         w->jobs[task].stage = STAGE_COMMITTING;
     }
 }

@@ -19,12 +19,30 @@ void engine_close_attempt(struct engine *e, const struct engine_event *ev, struc
     e->attempts--;
 }
 
+/* One step always follows another. */
+void engine_next_step(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    (void)e;
+    enum action_kind next = ev->kind == ENGINE_WORKSPACE_READY   ? DO_RUN_AGENT
+                            : ev->kind == ENGINE_NOTHING_TO_LAND ? DO_END_UNLANDED
+                                                                 : DO_SAVE;
+    vec_push(&ret->list, (struct action){.kind = next, .task = ev->task});
+}
+
 /* Its prompt has the message. In a conflict, ENGINE_MESSAGE_TOLD says that. */
 void engine_start_agent(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
     struct engine_task *t = engine_task(e, ev);
     t->has_message = t->has_message && t->in_conflict;
     engine_advance(e, ev, LIFE_STARTED, ret);
+}
+
+void engine_finish_agent(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    size_t before = ret->list.n;
+    engine_advance(e, ev, LIFE_FINISHED, ret);
+    if (ret->list.n == before)
+        vec_push(&ret->list, (struct action){.kind = DO_COMMIT, .task = ev->task});
 }
 
 void engine_queue(struct engine *e, const struct engine_event *ev, struct actions *ret)
@@ -47,6 +65,17 @@ void engine_unland(struct engine *e, const struct engine_event *ev, struct actio
     (void)ev;
     e->tip++;
     vec_push(&ret->list, (struct action){.kind = DO_TAKE_BACK, .task = landing_undo(&e->landing)});
+}
+
+void engine_find_conflict(struct engine *e, const struct engine_event *ev, struct actions *ret)
+{
+    struct retries retries = engine_retries(e, task_of_event(ev));
+    enum outcome_kind outcome =
+        failure_of_conflict(engine_is_ending(e), engine_task(e, ev)->in_conflict, &retries);
+    bool leaves = outcome == OUTCOME_LEAVE_CONFLICT;
+    vec_push(&ret->list, (struct action){.kind = leaves ? DO_LEAVE_CONFLICT : DO_FAIL_CONFLICT,
+                                         .task = ev->task,
+                                         .yes = outcome == OUTCOME_RETRY});
 }
 
 void engine_fail_attempt(struct engine *e, const struct engine_event *ev, struct actions *ret)

@@ -47,11 +47,13 @@ enum engine_event_kind {
     /* An attempt of a task. */
     ENGINE_ATTEMPT_OPENED, /* ENGINE_WORK_BEGAN, for the attempt of a task */
     ENGINE_ATTEMPT_CLOSED,
+    ENGINE_WORKSPACE_READY, /* DO_RUN_AGENT */
     ENGINE_AGENT_STARTED,
-    ENGINE_WORKER_FREED,   /* the agent is done, or none is needed */
-    ENGINE_FINISHED,       /* its work is to be committed */
-    ENGINE_WORKSPACE_MADE, /* a new one: it has no conflict */
-    ENGINE_COMPARED,       /* yes: its work would undo landed work of others */
+    ENGINE_WORKER_FREED,    /* the agent is done, or none is needed */
+    ENGINE_FINISHED,        /* its agent is done: DO_COMMIT */
+    ENGINE_NOTHING_TO_LAND, /* its agent is done, and has no change to land: DO_END_UNLANDED */
+    ENGINE_WORKSPACE_MADE,  /* a new one: it has no conflict */
+    ENGINE_COMPARED,        /* yes: its work would undo landed work of others */
     ENGINE_COMMITTED,
     ENGINE_QUEUED,           /* its commit waits to land */
     ENGINE_UNQUEUED,         /* a person ended that wait */
@@ -61,7 +63,9 @@ enum engine_event_kind {
     ENGINE_LANDING_FAILED,   /* the tip could not move: DO_TAKE_BACK names the last landing */
     ENGINE_LANDING_RECORDED, /* the base, or only the tip, has its commit */
     ENGINE_UNCHANGED,        /* it ended well, with nothing to land */
+    ENGINE_CONFLICT_FOUND,   /* its commit and the tip: DO_FAIL_CONFLICT or DO_LEAVE_CONFLICT */
     ENGINE_CONFLICTED,       /* a person has to resolve its conflict */
+    ENGINE_FAILURE_FOUND,    /* DO_SAVE. ENGINE_LIMIT_MET or ENGINE_ATTEMPT_FAILED follows */
     ENGINE_LIMIT_MET,        /* limit, random: it ended at a limit. DO_END_ATTEMPT: if it waits or
                                 falls back. ENGINE_ATTEMPT_FAILED follows */
     ENGINE_ATTEMPT_FAILED,   /* failure, random: DO_END_ATTEMPT */
@@ -174,11 +178,17 @@ enum action_kind {
     DO_STOP_AGENT,    /* for its budget */
     DO_STOP_FOR_RUN,  /* stop all agents for the budget of the run */
 
-    DO_END_ATTEMPT, /* outcome: what follows from its failure */
-    DO_TAKE_BACK,   /* the task has not landed after all */
-    DO_SKIP,        /* record that the task is skipped */
-    DO_UNSKIP,      /* record that it waits again */
-    DO_REFUSE,      /* the task cannot have this event in its state: end the run with an error */
+    DO_RUN_AGENT,
+    DO_COMMIT,         /* its work */
+    DO_END_UNLANDED,   /* save its files, and end the task well */
+    DO_FAIL_CONFLICT,  /* yes: tell the agent of the next attempt */
+    DO_LEAVE_CONFLICT, /* leave branch and workspace for a person */
+    DO_SAVE,           /* a failed attempt: save its work, and report what is known of its end */
+    DO_END_ATTEMPT,    /* outcome: what follows from its failure */
+    DO_TAKE_BACK,      /* the task has not landed after all */
+    DO_SKIP,           /* record that the task is skipped */
+    DO_UNSKIP,         /* record that it waits again */
+    DO_REFUSE,         /* the task cannot have this event in its state: end the run with an error */
     ACTION_COUNT_,
 };
 

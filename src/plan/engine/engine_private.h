@@ -32,9 +32,9 @@ engine_handler engine_see_limit, engine_recall_limit, engine_hear_agent, engine_
     engine_meet_limit, engine_use, engine_recall_usage, engine_raise_budget;
 
 /* engine_attempt.c */
-engine_handler engine_open_attempt, engine_close_attempt, engine_start_agent, engine_queue,
-    engine_land, engine_unland, engine_fail_attempt, engine_settle_failure, engine_keep_session,
-    engine_leave_conflict;
+engine_handler engine_open_attempt, engine_close_attempt, engine_next_step, engine_start_agent,
+    engine_finish_agent, engine_queue, engine_land, engine_unland, engine_find_conflict,
+    engine_fail_attempt, engine_settle_failure, engine_keep_session, engine_leave_conflict;
 
 /* engine_rework.c */
 engine_handler engine_end, engine_skip, engine_wait, engine_park, engine_retry_due,

@@ -1,6 +1,10 @@
 #include "run/attempt/attempt_dir.h"
 
 #include "base/mem.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/feedback.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/own_fd.h"
@@ -31,7 +35,7 @@ static bool is_our_folder(const struct attempt *attempt)
 /* Removes symlinks and files in place of the parent folders. */
 static int clear_path(const struct attempt *attempt, struct err *err)
 {
-    size_t start = strlen(attempt->run->state_dir);
+    size_t start = strlen(attempt->run->files.state);
     for (const char *end = attempt->dir + start; end; end = strchr(end + 1, '/')) {
         autofree char *path = mem_dup(attempt->dir, (size_t)(end - attempt->dir));
         if (workspace_make_way(path, err))

@@ -5,7 +5,9 @@
 #ifndef RUN_ATTEMPT_ATTEMPT_DIR_H
 #define RUN_ATTEMPT_ATTEMPT_DIR_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+
+struct attempt;
 
 /* Creates the folder and its tmp/ for the agent. */
 int attempt_dir_make(struct attempt *attempt, struct err *err);

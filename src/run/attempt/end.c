@@ -2,24 +2,31 @@
  * Ends an attempt: in success, in failure or in a conflict. After a failure, we salvage the work
  * first.
  */
-#include "run/run_private.h"
+#include "run/attempt/end.h"
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "base/text/timestamp.h"
 #include "git/unsynced.h"
-#include "run/attempt/inputs.h"
-#include "run/attempt/logs.h"
-#include "run/limits/lane.h"
+#include "run/agent/logs.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
+#include "run/attempt/salvage.h"
 #include "run/limits/park.h"
 #include "run/prepare/delete_later.h"
 #include "run/prepare/overlay_fill.h"
 #include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
+#include "run/report.h"
 #include "run/rework/follow_up.h"
+#include "run/rework/message.h"
 #include "run/rework/repair.h"
-#include "run/rework/request.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/task.h"
 #include "run/watch/watch.h"
 #include "sys/fs/file.h"
 #include "sys/fs/known_folder.h"
@@ -52,11 +59,11 @@ void attempt_drop_branches(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
-    if (run->spent_branches.n &&
+    if (run->base.spent_branches.n &&
         (unsynced_settle(run->pf->repo.common, &err) ||
-         git_delete_refs(&at, &run->spent_branches, "anabranch: done", &err)))
+         git_delete_refs(&at, &run->base.spent_branches, "anabranch: done", &err)))
         record_error(run, -1, &err);
-    strv_done(&run->spent_branches);
+    strv_done(&run->base.spent_branches);
 }
 
 /* Removes the workspace. attempt_drop_branches() deletes its branch, whose commits are safe
@@ -75,7 +82,7 @@ static void retire_workspace(struct attempt *attempt)
         record(attempt->run, EV_WORKSPACE_REMOVED, attempt->task, NULL);
     task_run(attempt)->status.workspace = NULL;
     if (git_resolve(&at, attempt->ws.branch, &where, &err) == 0)
-        strv_pushl(&attempt->run->spent_branches, attempt->ws.branch, where.s, NULL);
+        strv_pushl(&attempt->run->base.spent_branches, attempt->ws.branch, where.s, NULL);
     task_run(attempt)->status.branch = NULL;
 }
 
@@ -83,20 +90,6 @@ static void remove_workspace(struct attempt *attempt)
 {
     retire_workspace(attempt);
     attempt_drop_branches(attempt->run);
-}
-
-static void set_reason(struct attempt *attempt, enum failure failure, const char *reason)
-{
-    struct task_run *tr = task_run(attempt);
-    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    struct secrets_cut cut = {.end = strlen(reason) >= DIALECT_TEXT_MAX};
-    secrets_mask_cut(&attempt->run->secrets, reason, strlen(reason), cut, &masked);
-    text_harmless(&safe, masked.s, masked.len);
-    free(tr->reason);
-    tr->reason = buf_steal(&safe);
-    tr->status.reason = tr->reason;
-    tr->status.failure = failure;
-    tr->status.exit_code = attempt->exit_code;
 }
 
 static struct node *failure_data(struct arena *a, struct attempt *attempt)
@@ -109,7 +102,7 @@ static struct node *failure_data(struct arena *a, struct attempt *attempt)
     node_put_string(a, data, "reason", tr->reason);
     node_put_string(a, data, "output", output.len ? output.s : NULL);
     node_put_string(a, data, "log", attempt->dir);
-    node_put_string(a, data, "unverified", attempt->verification_broken ? tr->commit : NULL);
+    node_put_string(a, data, "unverified", attempt->landing.broken ? tr->commit : NULL);
     return data;
 }
 
@@ -120,10 +113,10 @@ static void add_limit(struct arena *a, struct attempt *attempt, struct node *dat
     autobuf struct buf reset = BUF_INIT;
     timestamp_format(&reset, o->resets_at);
     node_put_string(a, data, "engine", run_engine_name(attempt->run, attempt->task));
-    node_put_int(a, data, "lane", lane_index(attempt->run, attempt->task));
+    node_put_int(a, data, "lane", run_lane(attempt->run, attempt->task));
     node_put_int(a, data, "delay_ms", o->delay_ms);
     node_put_string(a, data, "reset", o->resets_at ? reset.s : NULL);
-    node_put_string(a, data, "session", resumes ? park_session(attempt) : NULL);
+    node_put_string(a, data, "session", resumes ? attempt_session(attempt) : NULL);
 }
 
 /* Writes the feedback to a file. A resume reads it if we die before the next attempt starts. */
@@ -149,7 +142,7 @@ static void retry_in_session(struct attempt *attempt, struct arena *a, struct no
 {
     const struct task_run *tr = task_run(attempt);
     node_put_int(a, data, "delay_ms", 0);
-    node_put_string(a, data, "session", park_session(attempt));
+    node_put_string(a, data, "session", attempt_session(attempt));
     node_put_string(a, data, "tree", repair_words[tr->life->repair]);
     node_put_string(a, data, "origin", tr->first_start);
     task_report(attempt->run, attempt->task, ENGINE_WAITS);
@@ -236,8 +229,8 @@ static struct failure_facts find_facts(const struct attempt *attempt, enum failu
         .by_user = attempt->stopped == STOP_USER,
         .keeps_workspaces = attempt->run->opts.keep,
         .has_workspace = attempt->has_workspace,
-        .verification_broken = attempt->verification_broken,
-        .has_candidate = attempt->candidate.len > 0,
+        .verification_broken = attempt->landing.broken,
+        .has_candidate = attempt->landing.commit.len > 0,
         .has_feedback = attempt->has_feedback,
     };
 }
@@ -245,8 +238,8 @@ static struct failure_facts find_facts(const struct attempt *attempt, enum failu
 /* Saves the work, unless the next attempt continues in the workspace as it is. */
 static bool save_work(struct attempt *attempt, const struct failure_outcome *at_limit)
 {
-    bool untouched =
-        !attempt->prepared && !attempt->after_prepare; /* only we have written to the workspace */
+    bool untouched = !attempt->prepare.done &&
+                     !attempt->prepare.after_prepare; /* only we have written to the workspace */
     return at_limit->workspace == WORKSPACE_PASSED_ON || !attempt->has_workspace || untouched ||
            attempt_salvage(attempt);
 }
@@ -285,16 +278,12 @@ static void prepare_task(struct attempt *attempt)
     (void)run_report(attempt->run, &ev);
 }
 
-void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt, ...)
+void do_save(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    autobuf struct buf reason = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    buf_addv(&reason, fmt, ap);
-    va_end(ap);
-    set_reason(attempt, failure, reason.s);
-    request_pass_on(attempt);
-    save_and_decide(attempt, failure);
+    struct attempt *attempt = run->tasks[a->task].attempt;
+    (void)ev;
+    message_pass_on(attempt);
+    save_and_decide(attempt, task_run(attempt)->status.failure);
     prepare_task(attempt);
     write_feedback(attempt);
     if (attempt->outcome.kind == OUTCOME_LEAVE_CONFLICT)
@@ -303,25 +292,6 @@ void attempt_fail(struct attempt *attempt, enum failure failure, const char *fmt
         prepare_teardown(attempt, finish_failure);
     else
         finish_failure(attempt);
-}
-
-void attempt_fail_stopped(struct attempt *attempt)
-{
-    const struct run *run = attempt->run;
-    if (run->engine->failed)
-        attempt_fail(attempt, FAILURE_INTERNAL, "the run could not continue");
-    else if (run->engine->stopping)
-        attempt_fail(attempt, FAILURE_STOPPED, "the run was stopped");
-    else if (attempt->stopped == STOP_BUDGET)
-        attempt_fail(attempt, FAILURE_BUDGET, "%s is used up",
-                     run->engine->budgets.run.exceeded ? "the run's budget" : "its budget");
-    else
-        attempt_fail(attempt, FAILURE_STOPPED, "a person stopped it");
-}
-
-void attempt_error(struct attempt *attempt, const struct err *err)
-{
-    attempt_fail(attempt, FAILURE_INTERNAL, "%s", err->msg);
 }
 
 static void finish_removal(struct attempt *attempt)
@@ -374,7 +344,7 @@ static bool salvage_remaining(struct attempt *attempt)
 
 void attempt_tidy(struct attempt *attempt)
 {
-    if (!attempt->prepared || !workspace_is_whole(&attempt->ws) || salvage_remaining(attempt))
+    if (!attempt->prepare.done || !workspace_is_whole(&attempt->ws) || salvage_remaining(attempt))
         prepare_teardown(attempt, finish_removal);
     else
         attempt_free(attempt);
@@ -422,7 +392,7 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
     uint32_t task = attempt->task;
     struct arena a = {0};
     autofree char *reason = mem_printf("conflicts with what has landed: %s", files);
-    set_reason(attempt, FAILURE_CONFLICT, reason);
+    attempt_set_reason(attempt, FAILURE_CONFLICT, reason);
     settle_workspace(attempt);
     struct node *data = node_new_map(&a);
     node_put_string(&a, data, "files", files);
@@ -436,26 +406,29 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
     attempt_free(attempt);
 }
 
-void attempt_conflicted(struct attempt *attempt, const char *files)
+void do_leave_conflict(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    const struct run *run = attempt->run;
-    bool in_conflict = task_run(attempt)->life->in_conflict;
-    struct retries retries = engine_retries(run->engine, attempt->task);
-    enum outcome_kind outcome =
-        failure_of_conflict(engine_is_ending(run->engine), in_conflict, &retries);
+    struct attempt *attempt = run->tasks[a->task].attempt;
+    autofree char *files = steal_ptr(attempt->conflict);
+    (void)ev;
+    leave_in_conflict(attempt, files);
+}
+
+void do_fail_conflict(struct run *run, const struct action *a, const struct engine_event *ev)
+{
+    struct attempt *attempt = run->tasks[a->task].attempt;
+    autofree char *files = steal_ptr(attempt->conflict);
+    (void)ev;
     autofree char *told = mem_printf(
-        in_conflict
+        run->engine->tasks[a->task].in_conflict
             ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "
               "are unmerged and unchanged."
             : "Your last attempt at this conflicted with what had landed meanwhile: %s\n\nDo "
               "the task on top of that.",
         files);
-    if (outcome == OUTCOME_RETRY)
+    if (a->yes)
         attempt_tell(attempt, told);
-    if (outcome == OUTCOME_LEAVE_CONFLICT)
-        leave_in_conflict(attempt, files);
-    else
-        attempt_fail(attempt, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
+    attempt_fail(attempt, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
 }
 
 static void finish_unchanged(struct attempt *attempt)
@@ -464,9 +437,10 @@ static void finish_unchanged(struct attempt *attempt)
     record(attempt->run, EV_TASK_DONE, attempt->task, NULL);
 }
 
-void attempt_unlanded(struct attempt *attempt)
+void do_end_unlanded(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    struct run *run = attempt->run;
+    struct attempt *attempt = run->tasks[a->task].attempt;
+    (void)ev;
     bool saved = attempt_salvage(attempt), kept = run->opts.keep && !task_of(attempt)->read_only;
     if (task_run(attempt)->landed_before) /* its agent answered, and changed nothing more */
         follow_up_restore(run, attempt->task);

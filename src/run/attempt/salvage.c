@@ -1,13 +1,20 @@
 /*
  * Salvages the work of an attempt before its workspace is removed.
  */
-#include "run/run_private.h"
+#include "run/attempt/salvage.h"
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "git/state_paths.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/feedback.h"
+#include "run/commit/commit_job.h"
 #include "run/land/durable.h"
 #include "run/prepare/overlay_fill.h"
+#include "run/prepare/prepare.h"
+#include "run/process/output_limits.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "run/watch/watch.h"
 #include "sys/clock.h"
 #include "sys/fs/file.h"
@@ -24,9 +31,9 @@ static const char *comparison_base(struct attempt *attempt)
 {
     autobuf struct buf head = BUF_INIT;
     struct err none = {0};
-    bool merged = attempt->candidate.len && workspace_head(&attempt->ws, &head, &none) == 0 &&
-                  strcmp(head.s, attempt->candidate.s) == 0;
-    return merged ? attempt->candidate_base.s : task_run(attempt)->start;
+    bool merged = attempt->landing.commit.len && workspace_head(&attempt->ws, &head, &none) == 0 &&
+                  strcmp(head.s, attempt->landing.commit.s) == 0;
+    return merged ? attempt->landing.base.s : task_run(attempt)->start;
 }
 
 static void put_list(struct arena *a, struct node *data, const char *key, const struct strv *list)
@@ -79,7 +86,7 @@ static void record_salvage_failure(struct attempt *attempt, const struct err *er
  * add` there is none. */
 static bool has_nested(const struct attempt *attempt)
 {
-    if (attempt->staged_without_git)
+    if (attempt->staged.without_git)
         return false;
     autofree char *path = attempt_file(attempt, "prepare.log");
     autobuf struct buf log = BUF_INIT;
@@ -117,37 +124,30 @@ char *salvage_ref(const struct run *run, const char *id, int attempt)
     }
 }
 
-enum { FRESH_MS = 1000 }; /* a process may have written there since */
-
-bool attempt_has_scan(const struct attempt *attempt)
-{
-    return attempt->scan_is_valid && clock_mono() - attempt->scanned_at < FRESH_MS;
-}
-
 /* Reuses the last scan if we have started nothing in the work tree since. Otherwise keeps the new
  * scan for the pool. */
 static void use_scan(struct attempt *attempt, struct commit_job *commit)
 {
     commit->tracked = overlay_fill_tracked(attempt);
     if (attempt_has_scan(attempt)) {
-        commit->scan = &attempt->scan;
+        commit->scan = &attempt->staged.scan;
         return;
     }
-    work_scan_close(&attempt->scan);
-    attempt->scan = (struct work_scan){0};
-    attempt->scan_is_valid = false;
-    commit->found = &attempt->scan;
+    work_scan_close(&attempt->staged.scan);
+    attempt->staged.scan = (struct work_scan){0};
+    attempt->staged.scan_is_valid = false;
+    commit->found = &attempt->staged.scan;
 }
 
 /* Keeps the scan for the pool, which expects differences from the task's start. In a merged tree
  * the scan shows something else. */
 static void keep_scan(struct attempt *attempt)
 {
-    if (comparison_base(attempt) != task_run(attempt)->start || attempt->scan_is_valid ||
-        !attempt->scan.no_attributes)
+    if (comparison_base(attempt) != task_run(attempt)->start || attempt->staged.scan_is_valid ||
+        !attempt->staged.scan.no_attributes)
         return;
-    attempt->scan_is_valid = true;
-    attempt->scanned_at = clock_mono();
+    attempt->staged.scan_is_valid = true;
+    attempt->staged.scanned_at = clock_mono();
 }
 
 static bool salvage_work(struct attempt *attempt, bool all, const char *start, const char *why)
@@ -163,13 +163,13 @@ static bool salvage_work(struct attempt *attempt, bool all, const char *start, c
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
                              .no_files = !workspace_is_there(&attempt->ws),
-                             .plain = attempt->staged_without_git && attempt->tree.len};
+                             .plain = attempt->staged.without_git && attempt->staged.tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     struct change_limits change = output_limits_of(attempt).change;
     sj.commit.start = start;
     sj.made_again = (const char *const *)task_run(attempt)->own_heads.v;
-    if (!attempt->is_whole)
+    if (!attempt->staged.is_whole)
         sj.bounds = (struct change_bounds){change.files, change.bytes};
     if (all)
         use_scan(attempt, &sj.commit);
@@ -203,7 +203,7 @@ bool attempt_salvage_commit(struct attempt *attempt, const char *commit)
     buf_addstr(&saved.commit, commit);
     const char *start = task_run(attempt)->start;
     if (!start)
-        start = attempt->run->base_commit;
+        start = attempt->run->base.start;
     if (vault_keep(&at, ref, commit, start, &saved.vault, &err) ||
         durable_sync(attempt->run, &err)) {
         record_salvage_failure(attempt, &err);
@@ -217,9 +217,10 @@ bool attempt_salvage(struct attempt *attempt)
 {
     const struct task_status *s = &task_run(attempt)->status;
     if (attempt->has_workspace &&
-        attempt->after_prepare) /* made again from a commit, to land it or from salvaged work */
-        return attempt->session || attempt_salvage_commit(attempt, task_run(attempt)->commit);
-    if (!attempt->has_workspace || !attempt->agent_started) /* no agent has worked in it */
+        attempt->prepare
+            .after_prepare) /* made again from a commit, to land it or from salvaged work */
+        return attempt->agent.session || attempt_salvage_commit(attempt, task_run(attempt)->commit);
+    if (!attempt->has_workspace || !attempt->agent.started) /* no agent has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
                                    : mem_str("done, with nothing to land");
@@ -235,6 +236,6 @@ bool attempt_salvage_rest(struct attempt *attempt)
 
 bool attempt_salvage_since(struct attempt *attempt, const char *start, const char *why)
 {
-    return !attempt->has_workspace || !attempt->agent_started ||
+    return !attempt->has_workspace || !attempt->agent.started ||
            salvage_work(attempt, true, start, why);
 }

@@ -2,10 +2,17 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
 #include "run/limits/budget.h"
 #include "run/prepare/prepare.h"
+#include "run/report.h"
 #include "run/rework/request.h"
-#include "run/run_private.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
+#include "run/state/wake.h"
+#include "run/turn.h"
 #include "sys/guard/guard.h"
 
 #include <inttypes.h>
@@ -63,18 +70,18 @@ static int judge_request(struct request *r, enum request_kind kind, uint32_t *re
 static void stop_waiting_task(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool keeps =
-        run->base && tr->life->start == START_RESUMED; /* otherwise there is no workspace yet */
+    bool keeps = run->base.name &&
+                 tr->life->start == START_RESUMED; /* otherwise there is no workspace yet */
     watch_free(tr->retry_timer);
     tr->retry_timer = NULL;
     struct attempt *attempt = attempt_new(run, task, tr->status.attempts);
     attempt->stopped = STOP_USER;
-    attempt->agent_started = 1; /* an agent has worked in it */
+    attempt->agent.started = 1; /* an agent has worked in it */
     if (keeps) {
         prepare_adopt(attempt, attempt->number);
-        attempt->prepared = true;
+        attempt->prepare.done = true;
     }
-    attempt->session = steal_ptr(tr->session);
+    attempt->agent.session = steal_ptr(tr->session);
     task_report(run, task, ENGINE_WAIT_STOPPED);
     attempt_fail_stopped(attempt);
 }

@@ -4,8 +4,10 @@
 #include "base/node/node_build.h"
 #include "base/vec.h"
 #include "doc/doc.h"
+#include "run/attempt/attempt.h"
 #include "run/control/requests.h"
-#include "run/run_private.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/clock.h"
 #include "sys/guard/peer.h"
 #include "sys/own_fd.h"
@@ -139,7 +141,8 @@ static int64_t find_task(const struct run *run, const struct peer *peer)
 static void record_once(struct run *run, int64_t task)
 {
     struct err err = {0};
-    bool *told = task < 0 ? &run->foreign_steering_recorded : &run->tasks[task].steering_recorded;
+    bool *told =
+        task < 0 ? &run->notices.foreign_steering_recorded : &run->tasks[task].steering_recorded;
     if (*told)
         return;
     *told = true;
@@ -194,7 +197,7 @@ struct listener *control_socket_open(struct run *run)
 {
     struct err err = {0};
     int fd;
-    if (socket_listen(run->dir, LISTENER_SOCKET, &fd, &err)) {
+    if (socket_listen(run->files.dir, LISTENER_SOCKET, &fd, &err)) {
         record_error(run, -1, &err);
         return NULL;
     }
@@ -208,7 +211,7 @@ void control_socket_close(struct listener *l)
 {
     if (!l)
         return;
-    autofree char *path = mem_printf("%s/" LISTENER_SOCKET, l->run->dir);
+    autofree char *path = mem_printf("%s/" LISTENER_SOCKET, l->run->files.dir);
     for (size_t i = 0; i < l->clients.n; i++)
         client_free(l->clients.v[i]);
     vec_done(&l->clients);

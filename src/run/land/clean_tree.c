@@ -3,7 +3,12 @@
 #include "agent/engine/env.h"
 #include "base/mem.h"
 #include "base/text/hash.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/feedback.h"
 #include "run/prepare/delete_later.h"
+#include "run/process/process.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
 #include "sys/fs/known_folder.h"
@@ -45,8 +50,8 @@ static int open_new_folder(int at, const char *name, const char *shown, int *ret
 /* Records the folder where agents cannot reach it: a resume removes it. */
 static int note_folder(const struct attempt *attempt, struct err *err)
 {
-    const struct clean_tree *t = attempt->clean_tree;
-    autofree char *path = mem_printf("%s/" CLEAN_TREES, attempt->run->dir);
+    const struct clean_tree *t = attempt->landing.clean_tree;
+    autofree char *path = mem_printf("%s/" CLEAN_TREES, attempt->run->files.dir);
     autofree char *folder = known_folder(t->path, &t->id);
     autofree char *line = mem_printf("%s\n", folder);
     autoclose int fd = -1;
@@ -59,7 +64,7 @@ static int note_folder(const struct attempt *attempt, struct err *err)
 
 static int make_top(struct attempt *attempt, struct err *err)
 {
-    struct clean_tree *t = attempt->clean_tree = mem_alloc(sizeof(*t));
+    struct clean_tree *t = attempt->landing.clean_tree = mem_alloc(sizeof(*t));
     t->top = t->tree = -1;
     t->path = mem_printf("%s/anabranch-%s-%s.XXXXXX", get_temp_folder(), attempt->run->id,
                          task_of(attempt)->id);
@@ -96,10 +101,10 @@ static int make_repository(const struct attempt *attempt, struct err *err)
     static const char sha1[] = "[core]\n\trepositoryFormatVersion = 0\n",
                       sha256[] = "[core]\n\trepositoryFormatVersion = 1\n"
                                  "[extensions]\n\tobjectFormat = sha256\n";
-    const char *config = attempt->candidate.len == HASH_SHA256_DIGITS ? sha256 : sha1;
-    autofree char *head = mem_printf("%s\n", attempt->candidate.s);
+    const char *config = attempt->landing.commit.len == HASH_SHA256_DIGITS ? sha256 : sha1;
+    autofree char *head = mem_printf("%s\n", attempt->landing.commit.s);
     autofree char *objects = mem_printf("%s/objects\n", attempt->run->pf->repo.common);
-    int tree = attempt->clean_tree->tree;
+    int tree = attempt->landing.clean_tree->tree;
     for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
         const char *name;
         autoclose int parent = beneath_parent(tree, folders[i], &name);
@@ -118,18 +123,18 @@ static int make_repository(const struct attempt *attempt, struct err *err)
  * folder: git would write to it by its path. */
 static int start_fill(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err)
 {
-    autofree char *tree = mem_printf("%s/tree", attempt->clean_tree->path);
+    autofree char *tree = mem_printf("%s/tree", attempt->landing.clean_tree->path);
     autofree char *index = attempt_file(attempt, "clean.index");
     autofree char *log = attempt_file(attempt, "prepare.log");
     struct git_place at = {.git_dir = attempt->run->pf->repo.common,
                            .work_tree = tree,
-                           .tree = &attempt->clean_tree->tree,
+                           .tree = &attempt->landing.clean_tree->tree,
                            .index = index};
     autostrv struct strv argv = {0}, env = {0};
     (void)unlink(index);
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u",
-               attempt->candidate.s, NULL);
+               attempt->landing.commit.s, NULL);
     return process_start(attempt, argv.v, env.v, tree, log, next, err);
 }
 
@@ -137,7 +142,7 @@ int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int)
 {
     if (make_top(attempt, err))
         return -1;
-    struct clean_tree *t = attempt->clean_tree;
+    struct clean_tree *t = attempt->landing.clean_tree;
     return make_folder(t->top, "home", err) || make_folder(t->top, "tmp", err) ||
                    make_folder(t->top, "tree", err) ||
                    open_new_folder(t->top, "tree", t->path, &t->tree, err) ||
@@ -150,24 +155,25 @@ int clean_tree_finish(struct attempt *attempt, struct err *err)
 {
     autofree char *index = attempt_file(attempt, "clean.index");
     autobuf struct buf bytes = BUF_INIT;
-    int rc = file_read(index, INDEX_MAX, &bytes, err) ||
-                     write_text(attempt->clean_tree->tree, ".git/index", bytes.s, bytes.len, err)
-                 ? -1
-                 : 0;
+    int rc =
+        file_read(index, INDEX_MAX, &bytes, err) ||
+                write_text(attempt->landing.clean_tree->tree, ".git/index", bytes.s, bytes.len, err)
+            ? -1
+            : 0;
     (void)unlink(index);
     return rc;
 }
 
 int clean_tree_open(const struct attempt *attempt, const char *dir, int *ret_fd, struct err *err)
 {
-    size_t top = strlen(attempt->clean_tree->path) + strlen("/tree");
-    *ret_fd = beneath_at(attempt->clean_tree->tree, dir[top] ? dir + top + 1 : "");
+    size_t top = strlen(attempt->landing.clean_tree->path) + strlen("/tree");
+    *ret_fd = beneath_at(attempt->landing.clean_tree->tree, dir[top] ? dir + top + 1 : "");
     return *ret_fd < 0 ? err_sys(err, "open '%s'", dir) : 0;
 }
 
 void clean_tree_check(struct attempt *attempt)
 {
-    const struct clean_tree *t = attempt->clean_tree;
+    const struct clean_tree *t = attempt->landing.clean_tree;
     struct file_id tree;
     if (!t || (file_id_is_at(&t->id, AT_FDCWD, t->path) && file_id_of(t->tree, &tree) == 0 &&
                file_id_is_at(&tree, t->top, "tree")))
@@ -179,7 +185,7 @@ void clean_tree_check(struct attempt *attempt)
 char *clean_tree_cwd(const struct attempt *attempt)
 {
     const char *prefix = attempt->run->pf->repo.prefix;
-    return mem_printf("%s/tree%s%s", attempt->clean_tree->path, *prefix ? "/" : "", prefix);
+    return mem_printf("%s/tree%s%s", attempt->landing.clean_tree->path, *prefix ? "/" : "", prefix);
 }
 
 void clean_tree_environment(const struct attempt *attempt, struct strv *env)
@@ -188,11 +194,11 @@ void clean_tree_environment(const struct attempt *attempt, struct strv *env)
                                             "XDG_STATE_HOME"};
     static const char *const below[] = {".config", ".cache", ".local/share", ".local/state"};
     autofree char *cwd = clean_tree_cwd(attempt);
-    env_set(env, "HOME", "%s/home", attempt->clean_tree->path);
-    env_set(env, "TMPDIR", "%s/tmp", attempt->clean_tree->path);
+    env_set(env, "HOME", "%s/home", attempt->landing.clean_tree->path);
+    env_set(env, "TMPDIR", "%s/tmp", attempt->landing.clean_tree->path);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
     for (size_t i = 0; i < ARRAY_LEN(variables); i++)
-        env_set(env, variables[i], "%s/home/%s", attempt->clean_tree->path, below[i]);
+        env_set(env, variables[i], "%s/home/%s", attempt->landing.clean_tree->path, below[i]);
 }
 
 static int remove_folder(const struct attempt *attempt, const struct clean_tree *t, struct err *err)
@@ -207,7 +213,7 @@ static int remove_folder(const struct attempt *attempt, const struct clean_tree 
 
 void clean_tree_remove(struct attempt *attempt)
 {
-    struct clean_tree *t = steal_ptr(attempt->clean_tree);
+    struct clean_tree *t = steal_ptr(attempt->landing.clean_tree);
     struct err err = {0};
     if (!t)
         return;
@@ -222,7 +228,7 @@ void clean_tree_remove(struct attempt *attempt)
 void clean_tree_tidy(struct run *run)
 {
     enum { NOTES_MAX = 16 << 20 };
-    autofree char *path = mem_printf("%s/" CLEAN_TREES, run->dir);
+    autofree char *path = mem_printf("%s/" CLEAN_TREES, run->files.dir);
     autobuf struct buf notes = BUF_INIT;
     if (file_read_own(path, NOTES_MAX, &notes, NULL))
         return;

@@ -7,7 +7,12 @@
 #ifndef RUN_LAND_CLEAN_TREE_H
 #define RUN_LAND_CLEAN_TREE_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "sys/fs/beneath.h"
+
+struct attempt;
+struct run;
 
 /* Agents can reach the temporary folder, so we know ours by open folders, not by their paths. */
 struct clean_tree {
@@ -16,8 +21,8 @@ struct clean_tree {
     struct file_id id;
 };
 
-/* Makes the tree of attempt->candidate in attempt->clean_tree and starts git, which fills it. Calls
- * `next` when git has ended. */
+/* Makes the tree of attempt->landing.commit in attempt->landing.clean_tree and starts git, which
+ * fills it. Calls `next` when git has ended. */
 int clean_tree_make(struct attempt *attempt, void (*next)(struct attempt *, int), struct err *err);
 
 /* Call this when git has filled the tree: gives it its index. */

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
@@ -156,13 +158,13 @@ static int remove_empty_orig_head(const struct run *run, struct err *err)
 
 int durable_mend(struct run *run, struct err *err)
 {
-    autofree char *note = mem_printf("%s/boot", run->state_dir);
+    autofree char *note = mem_printf("%s/boot", run->files.state);
     autofree char *objects = mem_printf("%s/objects", run->pf->repo.common);
-    if (!run->base || boot_is_noted(note))
+    if (!run->base.name || boot_is_noted(note))
         return 0;
-    return dirs_each(objects, remove_lost_objects, &run->lost_objects, err) ||
+    return dirs_each(objects, remove_lost_objects, &run->notices.lost_objects, err) ||
                    remove_empty_orig_head(run, err) ||
-                   (run->resume && remove_broken_refs(run, &run->lost_refs, err)) ||
+                   (run->resume && remove_broken_refs(run, &run->notices.lost_refs, err)) ||
                    boot_note(note, err)
                ? -1
                : 0;
@@ -171,10 +173,10 @@ int durable_mend(struct run *run, struct err *err)
 void durable_tell(struct run *run)
 {
     struct err why = {0};
-    if ((run->lost_objects || run->lost_refs) &&
+    if ((run->notices.lost_objects || run->notices.lost_refs) &&
         err_set(&why, ERR_ENV,
                 "the machine stopped before all data reached the disk: removed %zu empty git "
                 "objects and %zu broken refs of this run",
-                run->lost_objects, run->lost_refs))
+                run->notices.lost_objects, run->notices.lost_refs))
         record_error(run, -1, &why);
 }

@@ -7,7 +7,9 @@
 #ifndef RUN_LAND_DURABLE_H
 #define RUN_LAND_DURABLE_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+
+struct run;
 
 /* Syncs all objects written so far. Does nothing if the user has switched that off for git
  * (core.fsync=none). */

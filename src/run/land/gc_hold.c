@@ -1,6 +1,9 @@
 #include "run/land/gc_hold.h"
 
 #include "git/gc_lock.h"
+#include "run/run.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/clock.h"
 #include "sys/interrupt.h"
 #include "sys/time_limits.h"
@@ -34,7 +37,7 @@ static void refresh_gc_lock(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
-    if (gc_lock_refresh(run->pf->repo.common, run->state_dir, &err))
+    if (gc_lock_refresh(run->pf->repo.common, run->files.state, &err))
         record_error(run, -1, &err);
 }
 
@@ -43,11 +46,11 @@ static void retry_gc_lock(void *ctx)
     struct run *run = ctx;
     struct err err = {0};
     pid_t other = 0;
-    if (!run->gc_waits)
+    if (!run->notices.gc_waits)
         return;
-    if (gc_lock_join(run->pf->repo.common, run->state_dir, &other, &err))
+    if (gc_lock_join(run->pf->repo.common, run->files.state, &other, &err))
         record_error(run, -1, &err);
-    run->gc_waits = other != 0;
+    run->notices.gc_waits = other != 0;
 }
 
 void gc_hold_begin(struct run *run)
@@ -55,15 +58,15 @@ void gc_hold_begin(struct run *run)
     const char *common = run->pf->repo.common;
     struct err err = {0};
     pid_t other = 0;
-    if (!run->base)
+    if (!run->base.name)
         return;
-    int rc = gc_lock_join(common, run->state_dir, &other, &err);
+    int rc = gc_lock_join(common, run->files.state, &other, &err);
     if (rc == 0 && other)
         report_gc(run, other);
-    if (rc || await_gc(common, run->state_dir, &other, &err))
+    if (rc || await_gc(common, run->files.state, &other, &err))
         record_error(run, -1, &err);
-    run->gc_waits = other != 0;
-    if (run->gc_waits)
+    run->notices.gc_waits = other != 0;
+    if (run->notices.gc_waits)
         run_every(run, RETRY_MS, retry_gc_lock, run);
     run_every(run, REFRESH_MS, refresh_gc_lock, run);
 }
@@ -71,7 +74,7 @@ void gc_hold_begin(struct run *run)
 void gc_hold_end(struct run *run)
 {
     struct err err = {0};
-    if (run->base && gc_lock_leave(run->pf->repo.common, run->state_dir, &err))
+    if (run->base.name && gc_lock_leave(run->pf->repo.common, run->files.state, &err))
         record_error(run, -1, &err);
 }
 

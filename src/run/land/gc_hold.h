@@ -4,7 +4,7 @@
 #ifndef RUN_LAND_GC_HOLD_H
 #define RUN_LAND_GC_HOLD_H
 
-#include "run/run_private.h"
+struct run;
 
 /* Waits a while for a running gc, and reports it. Then the run starts without the lock and takes
  * it when that gc has ended; no other gc can start meanwhile. Failures are reported. */

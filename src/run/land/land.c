@@ -2,17 +2,30 @@
  * Landing: we merge a task's commit with the tip outside every checkout, verify the result, and
  * make it the new tip.
  */
-#include "run/run_private.h"
+#include "run/land/land.h"
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "git/merge/merge.h"
 #include "git/tree/tree_diff.h"
-#include "run/attempt/inputs.h"
-#include "run/attempt/plan_command.h"
-#include "run/land/checkout_move.h"
+#include "run/agent/inputs.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/end.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
+#include "run/checkout/checkout_move.h"
+#include "run/commit/scope.h"
 #include "run/land/clean_tree.h"
 #include "run/land/durable.h"
+#include "run/land/publish.h"
+#include "run/land/queue.h"
+#include "run/process/plan_command.h"
+#include "run/process/process.h"
+#include "run/report.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
+#include "run/state/wake.h"
 #include "sys/clock.h"
 #include "workspace/commit/own_history.h"
 #include "workspace/workspace_hold.h"
@@ -23,9 +36,6 @@
 #include <sys/stat.h>
 
 enum { VERIFY_MS = 60 * 60 * 1000 };
-
-/* With more attempts than this, a waiting attempt does not keep its workspace open. */
-enum { HELD_MAX = 256 };
 
 static char *make_merge_message(const struct attempt *attempt)
 {
@@ -58,14 +68,15 @@ static int make_merge_candidate(struct attempt *attempt, bool squash, struct err
     automerge struct merge_result m = MERGE_RESULT_INIT;
     workspace_set_tree(&attempt->ws, &at);
     /* If we made the tip ourselves, it contains all that its tasks build on. */
-    if (attempt->run->resume ? merge_trees(&at, attempt->run->tip, tr->commit, &m, err)
-                             : merge_since(&at, tr->start, attempt->run->tip, tr->commit, &m, err))
+    if (attempt->run->resume
+            ? merge_trees(&at, attempt->run->base.tip, tr->commit, &m, err)
+            : merge_since(&at, tr->start, attempt->run->base.tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
         return report_conflict(attempt, &m, err);
     autofree char *message = squash ? attempt_message(attempt) : make_merge_message(attempt);
-    const char *const parents[] = {attempt->run->tip, squash ? NULL : tr->commit, NULL};
-    return git_commit_tree(&at, m.tree.s, parents, message, &attempt->candidate, err);
+    const char *const parents[] = {attempt->run->base.tip, squash ? NULL : tr->commit, NULL};
+    return git_commit_tree(&at, m.tree.s, parents, message, &attempt->landing.commit, err);
 }
 
 /* Replays each commit of the task on top of the tip, and leaves out merges. */
@@ -79,35 +90,35 @@ static int make_rebase_candidate(struct attempt *attempt, struct err *err)
     workspace_set_tree(&attempt->ws, &at);
     if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
         return -1;
-    buf_addstr(&attempt->candidate, attempt->run->tip);
+    buf_addstr(&attempt->landing.commit, attempt->run->base.tip);
     for (char *next = list.s, *id; (id = strsep(&next, "\n")) && *id;) {
         automerge struct merge_result m = MERGE_RESULT_INIT;
         autobuf struct buf message = BUF_INIT, author = BUF_INIT;
-        if (merge_pick(&at, attempt->candidate.s, id, &m, err))
+        if (merge_pick(&at, attempt->landing.commit.s, id, &m, err))
             return -1;
         if (!m.clean)
             return report_conflict(attempt, &m, err);
         if (git_call(&at, &message, err, "log", "-1", "--format=%B", id, NULL))
             return -1;
-        autofree char *onto = mem_str(attempt->candidate.s);
+        autofree char *onto = mem_str(attempt->landing.commit.s);
         const char *const parents[] = {onto, NULL};
-        buf_cut(&attempt->candidate, 0);
+        buf_cut(&attempt->landing.commit, 0);
         if ((keeps_author && own_history_author(&at, id, &author, err)) ||
             git_commit_tree_by(&at, author.len ? author.s : NULL, m.tree.s, parents, message.s,
-                               &attempt->candidate, err))
+                               &attempt->landing.commit, err))
             return -1;
     }
     return 0;
 }
 
-/* Returns 0 if attempt->candidate is ready to land, 1 if it conflicts and the attempt is over, -1
- * on failure. */
+/* Returns 0 if attempt->landing.commit is ready to land, 1 if it conflicts and the attempt is over,
+ * -1 on failure. */
 static int make_candidate(struct attempt *attempt, struct err *err)
 {
     enum land_style style = attempt->run->pf->plan.land_style;
-    buf_cut(&attempt->candidate, 0);
-    buf_cut(&attempt->candidate_base, 0);
-    buf_addstr(&attempt->candidate_base, attempt->run->tip);
+    buf_cut(&attempt->landing.commit, 0);
+    buf_cut(&attempt->landing.base, 0);
+    buf_addstr(&attempt->landing.base, attempt->run->base.tip);
     if (style == LAND_STYLE_REBASE)
         return make_rebase_candidate(attempt, err);
     return make_merge_candidate(attempt, style == LAND_STYLE_SQUASH, err);
@@ -122,9 +133,9 @@ static bool check_candidate(struct attempt *attempt)
         task_of(attempt)->enforce ? task_of(attempt)->enforce : run->pf->plan.enforce;
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
-    if (!run->pf->claims.list.n || !attempt->agent_started || enforce == ENFORCE_WARN)
+    if (!run->pf->claims.list.n || !attempt->agent.started || enforce == ENFORCE_WARN)
         return true; /* a person resolved this: we do not check their paths */
-    if (tree_diff(run->batch, run->tip, attempt->candidate.s, &paths, &err)) {
+    if (tree_diff(run->batch, run->base.tip, attempt->landing.commit.s, &paths, &err)) {
         attempt_error(attempt, &err);
         return false;
     }
@@ -165,7 +176,7 @@ static void fail_unstartable_verification(struct attempt *attempt, int exit_code
 {
     autobuf struct buf output = BUF_INIT;
     attempt_read_tail(attempt, "verify.err", &output);
-    attempt->verification_broken = true;
+    attempt->landing.broken = true;
     fail_by_command(attempt, FAILURE_SETUP, "verification cannot start", exit_code, &output);
 }
 
@@ -182,11 +193,11 @@ static const struct plan_command *next_verification(struct attempt *attempt)
 {
     const struct plan_command *own = &task_of(attempt)->verify,
                               *all = &attempt->run->pf->plan.land_verify;
-    int step = attempt->verify_step++;
+    int step = attempt->landing.step++;
     if (step == 0 && plan_command_is_set(own))
         return own;
     if (step <= 1 && plan_command_is_set(all)) {
-        attempt->verify_step = 2;
+        attempt->landing.step = 2;
         return all;
     }
     return NULL;
@@ -213,7 +224,7 @@ static void on_clean_tree(struct attempt *attempt, int exit_code)
     } else if (exit_code == 0 && clean_tree_finish(attempt, &err)) {
         attempt_error(attempt, &err);
     } else if (exit_code == 0) {
-        start_verification(attempt, attempt->verification);
+        start_verification(attempt, attempt->landing.verification);
     } else {
         attempt_read_tail(attempt, "prepare.log", &log);
         attempt_fail(attempt, FAILURE_INTERNAL, "cannot make a clean tree: %s", log.s);
@@ -229,14 +240,14 @@ static void make_clean_tree(struct attempt *attempt)
 
 static void verify_next(struct attempt *attempt)
 {
-    attempt->verification = next_verification(attempt);
-    if (!attempt->verification) {
+    attempt->landing.verification = next_verification(attempt);
+    if (!attempt->landing.verification) {
         record(attempt->run, EV_TASK_VERIFIED, attempt->task, NULL);
         land_queue(attempt); /* it lands at once, unless the tip has moved meanwhile */
-    } else if (attempt->verification->clean) {
+    } else if (attempt->landing.verification->clean) {
         make_clean_tree(attempt);
     } else {
-        start_verification(attempt, attempt->verification);
+        start_verification(attempt, attempt->landing.verification);
     }
 }
 
@@ -285,7 +296,7 @@ static void on_checked_out(struct attempt *attempt, int exit_code)
         return;
     }
     if (exit_code == 0) {
-        attempt->verify_step = 0;
+        attempt->landing.step = 0;
         verify_next(attempt);
         return;
     }
@@ -308,7 +319,8 @@ static void check_out_candidate(struct attempt *attempt)
     }
     struct git_place at = workspace_place(&attempt->ws);
     git_prepare(&at, &argv, &env);
-    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", attempt->candidate.s, NULL);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", attempt->landing.commit.s,
+               NULL);
     if (process_start(attempt, argv.v, env.v, NULL, log, on_checked_out, &err))
         attempt_error(attempt, &err);
 }
@@ -326,14 +338,14 @@ static void land_candidate(struct attempt *attempt)
 {
     struct run *run = attempt->run;
     struct err err = {0};
-    set_landed(task_run(attempt), attempt->candidate.s);
+    set_landed(task_run(attempt), attempt->landing.commit.s);
     if (record_intent(run, attempt->task, &err)) {
         set_landed(task_run(attempt), NULL);
         attempt_error(attempt, &err);
         return;
     }
-    free(run->tip);
-    run->tip = mem_str(attempt->candidate.s);
+    free(run->base.tip);
+    run->base.tip = mem_str(attempt->landing.commit.s);
     task_report(run, attempt->task, ENGINE_LANDED);
 }
 
@@ -342,12 +354,12 @@ static void land_candidate(struct attempt *attempt)
 static int move_tip(struct run *run, const char *from, struct err *err)
 {
     autofree char *old_tip = mem_str(from);
-    char *to = run->tip;
+    char *to = run->base.tip;
     if (durable_sync(run, err))
         return -1;
-    run->tip = old_tip; /* the ref is still at this commit */
+    run->base.tip = old_tip; /* the ref is still at this commit */
     int rc = run_move_tip(run, to, "anabranch: land", err);
-    run->tip = to;
+    run->base.tip = to;
     return rc;
 }
 
@@ -355,15 +367,15 @@ static int move_tip(struct run *run, const char *from, struct err *err)
 static void move_tip_or_undo(struct run *run, const char *from, size_t first)
 {
     struct err err = {0};
-    if (strcmp(run->tip, from) == 0)
+    if (strcmp(run->base.tip, from) == 0)
         return;
     if (move_tip(run, from, &err) == 0) {
         for (size_t i = first; i < run->engine->landing.unpublished.n; i++)
             attempt_leave(run->tasks[run->engine->landing.unpublished.v[i]].attempt);
         return;
     }
-    free(run->tip);
-    run->tip = mem_str(from);
+    free(run->base.tip);
+    run->base.tip = mem_str(from);
     const struct engine_event failed = {.kind = ENGINE_LANDING_FAILED, .task = -1};
     struct action a;
     while (run->engine->landing.unpublished.n > first && run_ask(run, &failed, &a)) {
@@ -398,34 +410,11 @@ static void merge_with_tip(struct attempt *attempt)
     check_out_candidate(attempt);
 }
 
-void land_queue(struct attempt *attempt)
-{
-    struct run *run = attempt->run;
-    task_report_and_record(run, attempt->task, ENGINE_QUEUED);
-    if (run->engine->attempts > HELD_MAX)
-        workspace_let_go(&attempt->ws);
-    run_wake(run);
-}
-
-/* If the base could not follow yet, the event names the run's own ref, which has the commit. */
-void land_tell(struct run *run, uint32_t task, bool on_base)
-{
-    struct arena a = {0};
-    struct node *data = node_new_map(&a);
-    node_put_string(&a, data, "commit", run->tasks[task].landed);
-    node_put_string(&a, data, "base", run->base);
-    if (!on_base)
-        node_put_string(&a, data, "kept", run->tip_ref);
-    task_report(run, task, ENGINE_LANDING_RECORDED);
-    record_step(run, EV_TASK_LANDED, task, data);
-    arena_done(&a);
-}
-
 static int64_t find_index_size(const struct run *run)
 {
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
     struct stat st;
-    bool here = stat(index, &st) == 0 && checkout_move_is_here(&run->pf->repo, run->base_ref);
+    bool here = stat(index, &st) == 0 && checkout_move_is_here(&run->pf->repo, run->base.ref);
     return here ? st.st_size : 0;
 }
 
@@ -460,22 +449,24 @@ static void on_published(struct run *run)
 static void on_pause_end(void *ctx)
 {
     struct run *run = ctx;
-    watch_free(run->publish_timer);
-    run->publish_timer = NULL;
+    watch_free(run->publisher.pause);
+    run->publisher.pause = NULL;
     land_publish(run);
 }
 
-void land_publish_later(struct run *run, int64_t ms)
+void do_publish_later(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    if (!run->publish_timer)
-        run->publish_timer = loop_timer(run->loop, ms, on_pause_end, run);
+    (void)ev;
+    if (!run->publisher.pause)
+        run->publisher.pause = loop_timer(run->loop, a->ms, on_pause_end, run);
 }
 
 /* Publishes the tip once for all attempts that landed meanwhile. Only then do we record them as
  * landed. */
-void land_begin_publication(struct run *run, bool moves_base)
+void do_publish(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    if (moves_base) {
+    (void)ev;
+    if (a->yes) {
         publish(run, on_published);
     } else {
         run->publisher.publication.base_moved = false;
@@ -518,7 +509,7 @@ void land_turn(struct run *run)
         return;
     }
     size_t first = run->engine->landing.unpublished.n;
-    autofree char *tip = mem_str(run->tip);
+    autofree char *tip = mem_str(run->base.tip);
     while (run_ask(run, &ask, &a))
         (a.yes ? land_candidate : merge_with_tip)(run->tasks[a.task].attempt);
     move_tip_or_undo(run, tip, first);

@@ -2,17 +2,21 @@
  * The base branch follows the tip, and the tip includes commits that others put on the base. If the
  * branch is checked out, the checkout moves with it.
  */
-#include "run/run_private.h"
+#include "run/land/publish.h"
 
 #include "base/mem.h"
 #include "git/batch.h"
 #include "git/merge/first_parents.h"
 #include "git/merge/merge.h"
-#include "run/land/base_lock.h"
-#include "run/land/base_use.h"
-#include "run/land/checkout_move.h"
-#include "run/land/checkout_note.h"
+#include "run/checkout/base_lock.h"
+#include "run/checkout/base_use.h"
+#include "run/checkout/checkout_lock.h"
+#include "run/checkout/checkout_move.h"
+#include "run/checkout/checkout_note.h"
+#include "run/report.h"
 #include "run/state/merge_place.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "run/watch/watch.h"
 #include "sys/clock.h"
 #include "sys/time_limits.h"
@@ -22,8 +26,8 @@
 
 static void set_published(struct run *run, const char *commit)
 {
-    free(run->published);
-    run->published = mem_str(commit);
+    free(run->base.published);
+    run->base.published = mem_str(commit);
 }
 
 /* Notes that the base has all that landed. */
@@ -41,10 +45,11 @@ int run_move_tip(struct run *run, const char *to, const char *why, struct err *e
     for (int tries = 0; !moved && tries < MOVES_MAX; tries++) {
         if (tries)
             repo_watch_restore_tip(run);
-        if (git_move_ref(&at, run->tip_ref, run->tip, to, why, &moved, err))
+        if (git_move_ref(&at, run->base.tip_ref, run->base.tip, to, why, &moved, err))
             return -1;
     }
-    return moved ? 0 : err_set(err, ERR_ENV, "another process keeps moving '%s'", run->tip_ref);
+    return moved ? 0
+                 : err_set(err, ERR_ENV, "another process keeps moving '%s'", run->base.tip_ref);
 }
 
 /* Moves the tip and notes where the base is. The tip then has all of the base. If the tip cannot
@@ -53,8 +58,8 @@ static int set_tip(struct run *run, const char *commit, const char *published, s
 {
     if (run_move_tip(run, commit, "anabranch: follow the base", err))
         return -1;
-    free(run->tip);
-    run->tip = mem_str(commit);
+    free(run->base.tip);
+    run->base.tip = mem_str(commit);
     run_report_kind(run, ENGINE_TIP_MOVED);
     set_published(run, published);
     return 0;
@@ -64,7 +69,7 @@ static int set_tip(struct run *run, const char *commit, const char *published, s
 enum base_position {
     BASE_BEHIND,   /* the tip has all of the base */
     BASE_AHEAD,    /* the base has all of the tip */
-    BASE_EXTENDED, /* the base has run->published and a few commits more */
+    BASE_EXTENDED, /* the base has run->base.published and a few commits more */
     BASE_DIVERGED,
 };
 
@@ -73,8 +78,8 @@ static int ask_git_for_position(struct run *run, const char *now, enum base_posi
 {
     struct git_place at = run_place(run);
     bool ours = false, theirs;
-    if (git_is_ancestor(&at, now, run->tip, &theirs, err) ||
-        (!theirs && git_is_ancestor(&at, run->tip, now, &ours, err)))
+    if (git_is_ancestor(&at, now, run->base.tip, &theirs, err) ||
+        (!theirs && git_is_ancestor(&at, run->base.tip, now, &ours, err)))
         return -1;
     *ret = theirs ? BASE_BEHIND : ours ? BASE_AHEAD : BASE_DIVERGED;
     return 0;
@@ -84,18 +89,19 @@ static int ask_git_for_position(struct run *run, const char *now, enum base_posi
 static int find_position(struct run *run, const char *now, enum base_position *ret, struct err *err)
 {
     enum { PUBLISHED, OTHER, WANTED };
-    const char *const on_base[WANTED] = {run->published, run->tip};
-    const char *const on_tip[WANTED] = {run->published, now};
+    const char *const on_base[WANTED] = {run->base.published, run->base.tip};
+    const char *const on_tip[WANTED] = {run->base.published, now};
     struct first_parents base, tip;
     if (first_parents_find(run->batch, now, on_base, WANTED, &base, err))
         return -1;
-    if (base.found == OTHER || (base.found >= 0 && strcmp(run->tip, run->published) == 0)) {
+    if (base.found == OTHER ||
+        (base.found >= 0 && strcmp(run->base.tip, run->base.published) == 0)) {
         *ret = BASE_AHEAD;
         return 0;
     }
     if (base.found < 0 || !base.straight)
         return ask_git_for_position(run, now, ret, err);
-    if (first_parents_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
+    if (first_parents_find(run->batch, run->base.tip, on_tip, WANTED, &tip, err))
         return -1;
     if (tip.found < 0)
         return ask_git_for_position(run, now, ret, err);
@@ -110,20 +116,20 @@ static int merge_rewritten(struct run *run, const struct git_place *at, const ch
                            struct merge_result *m, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, stand_in = BUF_INIT;
-    const char *const parents[] = {run->published, NULL};
+    const char *const parents[] = {run->base.published, NULL};
     if (git_tree_of(at, theirs, &tree, err) ||
         git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))
         return -1;
-    return merge_since(at, run->published, stand_in.s, run->tip, m, err);
+    return merge_since(at, run->base.published, stand_in.s, run->base.tip, m, err);
 }
 
 static int merge_diverged(struct run *run, const struct git_place *at, const char *theirs,
                           struct merge_result *m, struct err *err)
 {
     bool has;
-    if (git_is_ancestor(at, run->published, theirs, &has, err))
+    if (git_is_ancestor(at, run->base.published, theirs, &has, err))
         return -1;
-    return has ? merge_trees(at, theirs, run->tip, m, err)
+    return has ? merge_trees(at, theirs, run->base.tip, m, err)
                : merge_rewritten(run, at, theirs, m, err);
 }
 
@@ -135,12 +141,12 @@ static int merge_base_and_tip(struct run *run, const char *theirs, bool extended
     struct git_place at = run_place(run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = run->pf->repo.root;
-    if (extended ? merge_since(&at, run->published, theirs, run->tip, &m, err)
+    if (extended ? merge_since(&at, run->base.published, theirs, run->base.tip, &m, err)
                  : merge_diverged(run, &at, theirs, &m, err))
         return -1;
     if (!m.clean)
         return 0;
-    const char *const parents[] = {theirs, run->tip, NULL};
+    const char *const parents[] = {theirs, run->base.tip, NULL};
     autofree char *message =
         mem_printf("Merge anabranch run %s\n\nAnabranch-Run: %s\n", run->id, run->id);
     return git_commit_tree(&at, m.tree.s, parents, message, ret_commit, err);
@@ -156,9 +162,9 @@ static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct 
     enum base_position position;
     *ret_has = false;
     buf_cut(now, 0);
-    if (git_resolve(&at, run->base_ref, now, err))
+    if (git_resolve(&at, run->base.ref, now, err))
         return err->code == ERR_INPUT ? 0 : -1; /* someone removed the base: nothing to follow */
-    *ret_has = strcmp(now->s, run->published) == 0;
+    *ret_has = strcmp(now->s, run->base.published) == 0;
     if (*ret_has)
         return 0;
     if (find_position(run, now->s, &position, err) ||
@@ -178,8 +184,8 @@ int publish_follow(struct run *run, struct err *err)
     bool has;
     if (find_tip(run, &tip, &has, err))
         return -1;
-    if (now->len && strcmp(now->s, run->published) != 0)
-        repo_watch_followed(run, run->published, now->s);
+    if (now->len && strcmp(now->s, run->base.published) != 0)
+        repo_watch_followed(run, run->base.published, now->s);
     if (tip.len)
         return set_tip(run, tip.s, now->s, err);
     if (has)
@@ -220,7 +226,7 @@ static void report_waiting(struct run *run, enum publication_event event)
     if (event == PUBLICATION_OTHER_RUN)
         holder = "another anabranch run that is landing", message = "";
     else if (event == PUBLICATION_USER)
-        holder = "the user: ", message = run->refusal;
+        holder = "the user: ", message = run->base.refusal;
     (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", holder, (int)strcspn(message, "\n"),
                   message);
     record_error(run, -1, &why);
@@ -270,14 +276,14 @@ static void retry_or_finish(struct run *run)
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
     checkout_lock_release(&p->checkout);
-    (void)git_resolve(&at, run->base_ref, &now, &none);
+    (void)git_resolve(&at, run->base.ref, &now, &none);
     bool changed = strcmp(now.s, p->base_seen.s) != 0;
     if (now.len && changed && checkout_move_may_have_begun(run))
         checkout_move_keep(run, now.s);
     struct publication_facts facts = get_facts(run);
     facts.base_changed = changed;
     facts.git_locked = checkout_move_lock(run) != NULL;
-    facts.git_refused = run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref);
+    facts.git_refused = run->base.refusal && checkout_move_is_here(&run->pf->repo, run->base.ref);
     take_step(run, PUBLICATION_FAILED, &facts);
 }
 
@@ -296,26 +302,27 @@ static int try_move_ref(struct run *run, bool *ret_moved, struct err *err)
 {
     struct git_place at = run_place(run);
     const char *to = run->publisher.target;
-    if (git_batch_move_ref(run->batch, run->base_ref, run->published, to, ret_moved, err))
+    if (git_batch_move_ref(run->batch, run->base.ref, run->base.published, to, ret_moved, err))
         return -1;
     if (*ret_moved)
         return 0;
     if (git_batch_was_killed(run->batch))
-        base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base_ref);
-    return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
+        base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base.ref);
+    return git_move_ref(&at, run->base.ref, run->base.published, to, "anabranch: land", ret_moved,
+                        err);
 }
 
 /* Fails unless the target contains all of the base, as git itself would insist. */
 static int check_fast_forward(struct run *run, const char *target, struct err *err)
 {
     struct git_place at = run_place(run);
-    const char *const wanted[] = {run->published};
+    const char *const wanted[] = {run->base.published};
     struct first_parents l;
     bool ahead = true;
     if (first_parents_find(run->batch, target, wanted, 1, &l, err) ||
-        (l.found < 0 && git_is_ancestor(&at, run->published, target, &ahead, err)))
+        (l.found < 0 && git_is_ancestor(&at, run->base.published, target, &ahead, err)))
         return -1;
-    return ahead ? 0 : err_set(err, ERR_ENV, "moving '%s' would lose commits", run->base_ref);
+    return ahead ? 0 : err_set(err, ERR_ENV, "moving '%s' would lose commits", run->base.ref);
 }
 
 /* Moves the ref of a base that is checked out nowhere. */
@@ -345,18 +352,18 @@ static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
     *ret_moved = false;
     if (find_tip(run, &tip, &has, err))
         return -1;
-    const char *to = tip.len ? tip.s : run->tip;
+    const char *to = tip.len ? tip.s : run->base.tip;
     if (!has || strcmp(to, p->base_seen.s) == 0 || (!tip.len && check_fast_forward(run, to, err)))
         return 0;
-    const struct git_batch_move moves[] = {{run->base_ref, p->base_seen.s, to},
-                                           {run->tip_ref, run->tip, to}};
+    const struct git_batch_move moves[] = {{run->base.ref, p->base_seen.s, to},
+                                           {run->base.tip_ref, run->base.tip, to}};
     if (git_batch_move_refs(run->batch, moves, tip.len ? 2 : 1, ret_moved, err))
         return -1;
     if (!*ret_moved)
         return 0;
-    repo_watch_followed(run, run->published, p->base_seen.s);
-    free(run->tip);
-    run->tip = mem_str(to);
+    repo_watch_followed(run, run->base.published, p->base_seen.s);
+    free(run->base.tip);
+    run->base.tip = mem_str(to);
     run_report_kind(run, ENGINE_TIP_MOVED);
     set_moved(run, to);
     return 0;
@@ -370,12 +377,12 @@ static int hold_and_move_base(struct run *run, bool *ret_moved, struct err *err)
     bool held = false;
     *ret_moved = false;
     if (base_lock_mark(&p->lock, err) ||
-        git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
+        git_batch_hold(run->batch, run->base.ref, run->base.published, &held, err))
         return -1;
     int rc = held ? move_held_base(run, ret_moved, err) : 0;
     git_batch_release(run->batch);
     if (git_batch_was_killed(run->batch)) /* it may have left its lock, as the mark says */
-        base_lock_clear(&p->lock, &run->pf->repo, run->base_ref);
+        base_lock_clear(&p->lock, &run->pf->repo, run->base.ref);
     else
         base_lock_unmark(&p->lock, *ret_moved);
     return rc;
@@ -402,7 +409,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (checkout_move_lock_checkout(run, path, true, &outcome, err))
         return -1;
     if (outcome == FORWARD_READY) {
-        if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
+        if (base_use_look(run, &used, err) || git_resolve(&at, run->base.ref, &now, err))
             return -1;
         if (!used && strcmp(now.s, run->publisher.base_seen.s) == 0)
             return checkout_move_start(run, path, on_checkout_moved, err);
@@ -444,9 +451,9 @@ static int try_to_move(struct run *run, struct err *err)
         wait_because(run, PUBLICATION_USER);
         return 0;
     }
-    if (checkout_move_find(run, run->base_ref, &path, err))
+    if (checkout_move_find(run, run->base.ref, &path, err))
         return -1;
-    if (!path.len && strcmp(run->tip, run->published) != 0 &&
+    if (!path.len && strcmp(run->base.tip, run->base.published) != 0 &&
         lock_checkout_for_ref(run, &ready, err))
         return -1;
     if (!ready) {
@@ -466,13 +473,13 @@ static int try_to_move(struct run *run, struct err *err)
     if (!moved && publish_follow(run, err))
         return -1;
     p->follow_ms = clock_mono() - begin;
-    if (moved || strcmp(run->tip, run->published) == 0) {
+    if (moved || strcmp(run->base.tip, run->base.published) == 0) {
         p->base_moved = true;
         finish_when_quiet(run);
         return 0;
     }
     free(run->publisher.target);
-    run->publisher.target = mem_str(run->tip);
+    run->publisher.target = mem_str(run->base.tip);
     return path.len ? move_checkout(run, path.s, err) : move_ref(run, err);
 }
 
@@ -481,7 +488,7 @@ static bool user_commits(const struct run *run)
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
     return publication_yields(&run->publisher.publication, run->engine->stopping, clock_mono()) &&
            access(lock, F_OK) == 0 && !checkout_lock_is_left(run->pf->repo.git_dir) &&
-           checkout_move_is_here(&run->pf->repo, run->base_ref);
+           checkout_move_is_here(&run->pf->repo, run->base.ref);
 }
 
 static void move_base(void *ctx)
@@ -492,7 +499,7 @@ static void move_base(void *ctx)
         wait_because(run, PUBLICATION_COMMIT);
         return;
     }
-    base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base_ref);
+    base_lock_clear(&run->publisher.lock, &run->pf->repo, run->base.ref);
     finish_killed_move(run);
     if (try_to_move(run, &err))
         fail_publication(run, &err);
@@ -504,7 +511,7 @@ static void take_base_lock(void *ctx)
     struct run *run = ctx;
     struct publisher *p = &run->publisher;
     struct err err = {0};
-    if (base_lock_take(&p->lock, run->state_dir, &err))
+    if (base_lock_take(&p->lock, run->files.state, &err))
         fail_publication(run, &err);
     else if (p->lock.fd < 0)
         wait_because(run, PUBLICATION_OTHER_RUN);
@@ -548,10 +555,10 @@ void publisher_done(struct publisher *p)
 
 static char *make_advice(const struct run *run)
 {
-    automergeplace struct merge_place place = {.base = run->base};
+    automergeplace struct merge_place place = {.base = run->base.name};
     autobuf struct buf out = BUF_INIT;
     merge_place_find(&place, &run->pf->repo);
-    merge_place_add_result(&place, run->result, &out);
+    merge_place_add_result(&place, run->base.result, &out);
     return buf_steal(&out);
 }
 
@@ -562,19 +569,20 @@ int publish_finish(struct run *run, struct err *err)
     if (base_use_may_undo(run, &run->publisher.may_be_undone, err) ||
         (run->publisher.may_be_undone && base_use_look(run, &used, err)))
         return -1;
-    if (strcmp(run->tip, run->published) == 0 && !run->publisher.may_be_undone)
-        return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
+    if (strcmp(run->base.tip, run->base.published) == 0 && !run->publisher.may_be_undone)
+        return git_move_ref(&at, run->base.tip_ref, run->base.tip, "", "anabranch: done", &moved,
+                            err);
     autofree char *name = mem_printf("anabranch/%s/" STORE_RESULT, run->id);
     autofree char *ref = mem_printf("refs/heads/%s", name);
-    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err))
+    if (git_move_ref(&at, ref, "", run->base.tip, "anabranch: result", &moved, err))
         return -1;
     if (!moved)
         return err_set(err, ERR_ENV,
                        "branch '%s' already exists; everything that landed is kept as %s", name,
-                       run->tip_ref);
-    if (git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
+                       run->base.tip_ref);
+    if (git_move_ref(&at, run->base.tip_ref, run->base.tip, "", "anabranch: done", &moved, err))
         return -1;
-    run->result = steal_ptr(name);
-    run->advice = make_advice(run);
+    run->base.result = steal_ptr(name);
+    run->base.advice = make_advice(run);
     return 0;
 }

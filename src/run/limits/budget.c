@@ -2,7 +2,12 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "run/limits/lane.h"
+#include "run/attempt/attempt.h"
+#include "run/report.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/wake.h"
 #include "sys/clock.h"
 #include "sys/guard/guard.h"
 
@@ -10,16 +15,16 @@
 static const char *find_model(const struct attempt *attempt)
 {
     const struct task *t = task_of(attempt);
-    if (attempt->report.model.len)
-        return attempt->report.model.s;
-    return lane_uses_fallback(attempt->run, attempt->task) ? t->fallback.model : t->model;
+    if (attempt->agent.report.model.len)
+        return attempt->agent.report.model.s;
+    return run_uses_fallback(attempt->run, attempt->task) ? t->fallback.model : t->model;
 }
 
 /* The cost of an attempt so far: as its engine reports, or else by the price tables; *ret_date
  * is then the date of the table that we used. Negative: unknown. */
 static double calculate_cost(const struct attempt *attempt, const char **ret_date)
 {
-    const struct agent_report *r = &attempt->report;
+    const struct agent_report *r = &attempt->agent.report;
     struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
     bool any = used.in || used.out || used.cache_read || used.cache_made;
     *ret_date = NULL;
@@ -30,7 +35,7 @@ static double calculate_cost(const struct attempt *attempt, const char **ret_dat
 
 static void store_usage(struct attempt *attempt)
 {
-    const struct agent_report *r = &attempt->report;
+    const struct agent_report *r = &attempt->agent.report;
     struct run *run = attempt->run;
     struct err err = {0};
     const char *date;
@@ -55,7 +60,7 @@ static void store_usage(struct attempt *attempt)
 
 static void record_usage(struct attempt *attempt)
 {
-    const struct agent_report *r = &attempt->report;
+    const struct agent_report *r = &attempt->agent.report;
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "tokens_in", r->tokens_in);
@@ -99,7 +104,7 @@ static void set_overrun(struct attempt *attempt, enum overrun overrun)
     bool of_run = overrun == OVERRUN_RUN;
     autobuf struct buf text = BUF_INIT;
     budget_use_describe(find_use(attempt->run, of_run ? -1 : (int64_t)attempt->task), &text);
-    attempt->overrun = mem_printf("%s of %s budget", text.s, of_run ? "the run's" : "its");
+    attempt->agent.overrun = mem_printf("%s of %s budget", text.s, of_run ? "the run's" : "its");
 }
 
 /* Stops the running agents, whose work is saved. An agent that has reported its result goes on. */
@@ -107,7 +112,7 @@ static void stop_agents(struct run *run)
 {
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct attempt *attempt = run->tasks[i].attempt;
-        if (attempt && attempt->tick && !attempt->stopped && !attempt->report.finished)
+        if (attempt && attempt->tick && !attempt->stopped && !attempt->agent.report.finished)
             attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
     }
 }
@@ -128,8 +133,9 @@ static void carry_out_for(struct attempt *attempt, const struct action *a)
         attempt_stop(attempt, STOP_BUDGET, GUARD_STOP);
 }
 
-void budget_carry_out(struct run *run, const struct action *a)
+void do_budget(struct run *run, const struct action *a, const struct engine_event *ev)
 {
+    (void)ev;
     if (a->kind == DO_WARN_BUDGET)
         record_budget(run, EV_BUDGET_WARNED, a->task);
     else if (a->kind == DO_REPORT_BUDGET)
@@ -142,7 +148,7 @@ void budget_carry_out(struct run *run, const struct action *a)
 
 void budget_take(struct attempt *attempt, bool works)
 {
-    const struct agent_report *r = &attempt->report;
+    const struct agent_report *r = &attempt->agent.report;
     const char *date;
     const struct engine_event ev = {
         .kind = ENGINE_USED,
@@ -152,7 +158,7 @@ void budget_take(struct attempt *attempt, bool works)
                   .works = works,
                   .finished = r->finished,
                   .stopped = attempt->stopped,
-                  .overran = attempt->overrun},
+                  .overran = attempt->agent.overrun},
     };
     (void)run_report(attempt->run, &ev);
 }

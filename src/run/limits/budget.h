@@ -8,14 +8,20 @@
 #ifndef RUN_LIMITS_BUDGET_H
 #define RUN_LIMITS_BUDGET_H
 
-#include "run/run_private.h"
+#include "plan/engine/engine_event.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attempt;
+struct run;
 
 /* Carries out an action of the engine about a budget. */
-void budget_carry_out(struct run *run, const struct action *a);
+void do_budget(struct run *run, const struct action *a, const struct engine_event *ev);
 
 /* Records the usage that the attempt's agent reported, if it is new, and compares it with the
  * budgets. We do not stop an agent that has finished (works: false). If it went over a budget,
- * attempt->overrun says so. */
+ * attempt->agent.overrun says so. */
 void budget_take(struct attempt *attempt, bool works);
 
 /* Adds the earlier usage of the tasks of a resumed run. */

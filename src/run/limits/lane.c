@@ -1,10 +1,15 @@
 #include "run/limits/lane.h"
 
+#include "agent/agent.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/timestamp.h"
 #include "plan/words.h"
+#include "run/report.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -47,17 +52,10 @@ static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum ag
     return account->lane;
 }
 
-enum agent_engine lane_fallback_engine(const struct run *run, uint32_t task)
-{
-    const struct task *t = &run->pf->plan.tasks[task];
-    enum agent_engine own = t->engine ? t->engine : ENGINE_CLAUDE;
-    return run->opts.engine ? run->opts.engine : t->fallback.engine ? t->fallback.engine : own;
-}
-
 /* Finds the fallback lane; -1 if the fallback equals the usual engine and model. */
 static int32_t find_fallback_lane(struct run *run, struct map *by_key, const struct task *t)
 {
-    enum agent_engine engine = lane_fallback_engine(run, t->index);
+    enum agent_engine engine = run_fallback_engine(run, t->index);
     const char *model = t->fallback.model;
     if ((!t->fallback.engine && !model) || (engine == run_engine(run, t->index) &&
                                             (!model || (t->model && strcmp(model, t->model) == 0))))
@@ -90,17 +88,6 @@ void lane_free_all(struct run *run)
         free(run->lane_accounts.v[i]);
     }
     vec_done(&run->lane_accounts);
-}
-
-int32_t lane_index(const struct run *run, uint32_t task)
-{
-    return run->engine->lanes.used[task];
-}
-
-/* The preflight asks before there are lanes. */
-bool lane_uses_fallback(const struct run *run, uint32_t task)
-{
-    return run->engine->lanes.count && lane_index(run, task) != run->engine->tasks[task].lane;
 }
 
 static struct node *make_event_data(const struct lane_account *a, struct arena *arena)
@@ -156,7 +143,8 @@ static void on_timer(void *ctx)
     (void)run_report(a->run, &ev);
 }
 
-void lane_carry_out(struct run *run, const struct action *a, const char *reason)
+/* The reason says why the lane is closed. */
+static void carry_out(struct run *run, const struct action *a, const char *reason)
 {
     struct lane_account *account = run->lane_accounts.v[a->lane];
     if (a->kind == DO_WAKE_LANE)
@@ -165,6 +153,12 @@ void lane_carry_out(struct run *run, const struct action *a, const char *reason)
         record_open(account);
     else if (a->kind == DO_REPORT_CLOSED)
         record_closed(account, a->reset, reason);
+}
+
+void do_lane(struct run *run, const struct action *a, const struct engine_event *ev)
+{
+    (void)ev;
+    carry_out(run, a, NULL);
 }
 
 struct failure_outcome lane_report(struct run *run, const struct engine_event *ev,
@@ -178,7 +172,7 @@ struct failure_outcome lane_report(struct run *run, const struct engine_event *e
         if (a->kind == DO_END_ATTEMPT)
             outcome = a->outcome;
         else
-            lane_carry_out(run, a, reason);
+            carry_out(run, a, reason);
     }
     vec_done(&actions.list);
     return outcome;

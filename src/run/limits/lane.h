@@ -5,7 +5,14 @@
 #ifndef RUN_LIMITS_LANE_H
 #define RUN_LIMITS_LANE_H
 
-#include "run/run_private.h"
+#include "plan/engine/engine.h"
+#include "plan/plan.h"
+#include "sys/proc/loop.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run;
 
 struct lane_account {
     struct run *run;
@@ -19,8 +26,8 @@ struct lane_account {
 void lane_assign_all(struct run *run);
 void lane_free_all(struct run *run);
 
-/* Carries out an action of the engine about a lane. The reason says why it is closed. */
-void lane_carry_out(struct run *run, const struct action *a, const char *reason);
+/* Carries out an action of the engine about a lane. */
+void do_lane(struct run *run, const struct action *a, const struct engine_event *ev);
 
 /* Reports an event to the engine that may close a lane for this reason. Returns what follows for
  * the attempt that met the limit. */
@@ -31,17 +38,10 @@ struct failure_outcome lane_report(struct run *run, const struct engine_event *e
  * since 1970; 0: unknown. */
 void lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason);
 
-/* The number of a task's lane in events. */
-int32_t lane_index(const struct run *run, uint32_t task);
-
 /* Restores the state in which a dead engine left the lane. */
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason);
 
 /* The agent of the task has shown that there is no limit. */
 void lane_prove(struct run *run, uint32_t task);
-
-bool lane_uses_fallback(const struct run *run, uint32_t task);
-/* The engine of the task's fallback. */
-enum agent_engine lane_fallback_engine(const struct run *run, uint32_t task);
 
 #endif

@@ -6,14 +6,14 @@
 #ifndef RUN_LIMITS_PARK_H
 #define RUN_LIMITS_PARK_H
 
-#include "run/run_private.h"
+#include "plan/engine/attempt/failure_outcome.h"
+
+struct attempt;
+struct run;
 
 /* Decides how an attempt that has met a limit, and whose reason is set, waits for it; moves the
  * task to its fallback, or closes its lane. */
 struct failure_outcome park_decide(struct attempt *attempt);
-
-/* The session that the next attempt resumes. */
-const char *park_session(const struct attempt *attempt);
 
 /* Ends the attempt and parks its task. */
 void park_wait(struct attempt *attempt);

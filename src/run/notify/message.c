@@ -5,6 +5,8 @@
 #include "base/text/text.h"
 #include "doc/doc.h"
 #include "project/secrets.h"
+#include "run/run.h"
+#include "run/state/run_state.h"
 
 #include <string.h>
 
@@ -12,8 +14,8 @@ char *notify_message_plan_name(const struct run *run)
 {
     if (run->pf->plan.name)
         return mem_str(run->pf->plan.name);
-    const char *slash = strrchr(run->plan_path, '/');
-    const char *file = slash ? slash + 1 : run->plan_path;
+    const char *slash = strrchr(run->files.plan, '/');
+    const char *file = slash ? slash + 1 : run->files.plan;
     const char *dot = strrchr(file, '.');
     return dot && dot > file ? mem_dup(file, (size_t)(dot - file)) : mem_str(file);
 }

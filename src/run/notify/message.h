@@ -4,7 +4,12 @@
 #ifndef RUN_NOTIFY_MESSAGE_H
 #define RUN_NOTIFY_MESSAGE_H
 
-#include "run/run_private.h"
+#include "plan/plan.h"
+#include "run/run.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 struct notify_message {
     const char *event; /* its name */

@@ -4,6 +4,9 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "run/notify/message.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/wake.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -372,8 +375,8 @@ struct notifier *notifier_new(struct run *run)
     struct notifier *n = mem_alloc(sizeof(*n));
     n->run = run;
     n->receivers = receivers;
-    n->dir = mem_printf("%s/notify", run->dir);
-    vec_push(&run->observers, (struct observer){.fn = on_event, .ctx = n, .work = &work});
+    n->dir = mem_printf("%s/notify", run->files.dir);
+    vec_push(&run->audience.observers, (struct observer){.fn = on_event, .ctx = n, .work = &work});
     return n;
 }
 

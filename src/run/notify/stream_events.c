@@ -6,7 +6,11 @@
 #include "doc/doc.h"
 #include "run/notify/message.h"
 #include "run/resume/decide.h"
-#include "run/run_private.h"
+#include "run/run.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/wake.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
@@ -237,7 +241,7 @@ struct parallel *stream_events_new(struct run *run)
     p->succeeded = mem_array(run->pf->plan.task_count + 1, sizeof(bool));
     count_earlier(p);
     find_logger(p);
-    vec_push(&run->observers, (struct observer){.fn = on_event, .ctx = p, .work = &work});
+    vec_push(&run->audience.observers, (struct observer){.fn = on_event, .ctx = p, .work = &work});
     return p;
 }
 

@@ -1,6 +1,12 @@
 #include "run/prepare/delete_later.h"
 
 #include "base/mem.h"
+#include "run/attempt/attempt.h"
+#include "run/prepare/prepare.h"
+#include "run/report.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/wake.h"
 #include "sys/fs/known_folder.h"
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/layers.h"
@@ -14,8 +20,8 @@ struct deletion {
 
 bool delete_later_is_worth_it(const struct attempt *attempt)
 {
-    return (attempt->included_list && !layers_there(attempt->ws.path)) ||
-           attempt->run->provider == PROVIDER_POOL || workspace_is_large(&attempt->ws);
+    return (attempt->prepare.included_list && !layers_there(attempt->ws.path)) ||
+           attempt->run->work.provider == PROVIDER_POOL || workspace_is_large(&attempt->ws);
 }
 
 static void on_deleted(void *ctx, int status)

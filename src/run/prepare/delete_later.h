@@ -5,7 +5,14 @@
 #ifndef RUN_PREPARE_DELETE_LATER_H
 #define RUN_PREPARE_DELETE_LATER_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+#include "base/strv.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attempt;
+struct run;
 
 /* True if an attempt's workspace is so large that another process should delete it. */
 bool delete_later_is_worth_it(const struct attempt *attempt);

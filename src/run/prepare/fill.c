@@ -1,10 +1,15 @@
 #include "run/prepare/fill.h"
 
 #include "base/mem.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
 #include "run/prepare/overlay_fill.h"
 #include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
 #include "run/prepare/provider.h"
+#include "run/process/process.h"
+#include "run/state/run_state.h"
 #include "workspace/fill/copy_fill.h"
 
 #include <string.h>
@@ -32,7 +37,7 @@ int fill_by_git(struct attempt *attempt, struct err *err)
 
 void fill_waiting(struct run *run)
 {
-    struct fill *fill = &run->fill;
+    struct fill *fill = &run->work.fill;
     size_t n = fill->waiting.n;
     struct attempt **waiting = fill->waiting.v;
     memset(&fill->waiting, 0, sizeof(fill->waiting));
@@ -50,11 +55,11 @@ void fill_waiting(struct run *run)
 static void on_first_filled(struct attempt *attempt, int exit_code)
 {
     struct run *run = attempt->run;
-    struct fill *fill = &run->fill;
+    struct fill *fill = &run->work.fill;
     if (exit_code != 0 || attempt->stopped)
         fill->state = FILL_UNKNOWN;
-    else if (run->provider != PROVIDER_POOL &&
-             memory_fill_take(&fill->mould, &attempt->ws, strlen(run->base_commit)))
+    else if (run->work.provider != PROVIDER_POOL &&
+             memory_fill_take(&fill->mould, &attempt->ws, strlen(run->base.start)))
         fill->state = FILL_MOULD;
     else
         fill->state = FILL_GIT;
@@ -67,7 +72,7 @@ static bool others_start_here(struct attempt *attempt)
 {
     const struct plan *plan = &attempt->run->pf->plan;
     size_t n = 0;
-    if (strcmp(task_run(attempt)->start, attempt->run->base_commit) != 0)
+    if (strcmp(task_run(attempt)->start, attempt->run->base.start) != 0)
         return false;
     for (size_t i = 0; i < plan->task_count && n < 2; i++)
         n += plan->tasks[i].dep_count == 0;
@@ -76,7 +81,7 @@ static bool others_start_here(struct attempt *attempt)
 
 int fill_workspace(struct attempt *attempt, struct err *err)
 {
-    struct fill *fill = &attempt->run->fill;
+    struct fill *fill = &attempt->run->work.fill;
     if (pool_has(attempt->run))
         return pool_fill(attempt, err);
     if (overlay_fill_is_used(attempt->run))
@@ -106,6 +111,6 @@ int fill_workspace(struct attempt *attempt, struct err *err)
 
 void fill_done(struct run *run)
 {
-    memory_fill_done(&run->fill.mould);
-    vec_done(&run->fill.waiting);
+    memory_fill_done(&run->work.fill.mould);
+    vec_done(&run->work.fill.waiting);
 }

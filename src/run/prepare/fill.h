@@ -10,7 +10,10 @@
 #ifndef RUN_PREPARE_FILL_H
 #define RUN_PREPARE_FILL_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+
+struct attempt;
+struct run;
 
 /* Calls prepare_filled() when the workspace is filled, or when filling has failed. That may be
  * before this function returns. */

@@ -1,10 +1,17 @@
 #include "run/prepare/overlay_fill.h"
 
 #include "base/mem.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
 #include "run/prepare/delete_later.h"
 #include "run/prepare/fill.h"
 #include "run/prepare/prepare.h"
+#include "run/process/process.h"
+#include "run/resume/decide.h"
 #include "run/resume/resume_private.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -37,15 +44,15 @@ void overlay_fill_done(struct overlay_fill *l)
 
 bool overlay_fill_is_used(const struct run *run)
 {
-    return (run->provider == PROVIDER_OVERLAY || run->provider == PROVIDER_SNAPSHOT) &&
-           run->overlay.state != LAYERED_NEVER;
+    return (run->work.provider == PROVIDER_OVERLAY || run->work.provider == PROVIDER_SNAPSHOT) &&
+           run->work.overlay.state != LAYERED_NEVER;
 }
 
 /* From now on git fills the workspaces, and the run continues. */
 static void fall_back_to_git(struct run *run, const struct err *why)
 {
     struct err err = {0};
-    run->overlay.state = LAYERED_NEVER;
+    run->work.overlay.state = LAYERED_NEVER;
     (void)err_set(&err, ERR_ENV, "workspaces are filled by git: %s", why->msg);
     record_error(run, -1, &err);
 }
@@ -54,7 +61,7 @@ static void fall_back_to_git(struct run *run, const struct err *why)
  * to look at. */
 static void on_filled(struct attempt *attempt, int exit_code)
 {
-    if (attempt->run->provider == PROVIDER_SNAPSHOT)
+    if (attempt->run->work.provider == PROVIDER_SNAPSHOT)
         fill_by_git_done(attempt, exit_code);
     else
         prepare_filled(attempt, exit_code);
@@ -75,7 +82,7 @@ static int start_difference(struct attempt *attempt, struct err *err)
 /* The workspace shows the files of the tree below: fills in the difference, if any. */
 static int fill_difference(struct attempt *attempt, struct err *err)
 {
-    if (strcmp(task_run(attempt)->start, attempt->run->overlay.base_tree.commit) != 0)
+    if (strcmp(task_run(attempt)->start, attempt->run->work.overlay.base_tree.commit) != 0)
         return start_difference(attempt, err);
     on_filled(attempt, 0);
     return 0;
@@ -108,7 +115,7 @@ static void on_snapshot(struct attempt *attempt, int exit_code)
     if (exit_code != 0)
         read_error(attempt, &why);
     bool made = exit_code == 0 &&
-                snapshot_finish(&attempt->ws, &attempt->run->overlay.base_tree, &why) == 0;
+                snapshot_finish(&attempt->ws, &attempt->run->work.overlay.base_tree, &why) == 0;
     if (!made)
         snapshot_undo(&attempt->ws);
     if (made ? fill_difference(attempt, &err) : fill_without_overlay(attempt, &why, &err))
@@ -120,7 +127,7 @@ static int start_snapshot(struct attempt *attempt, struct err *err)
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0};
     strv_pushl(&argv, attempt->run->opts.self, "__snapshot", "--", NULL);
-    if (snapshot_begin(&attempt->ws, &attempt->run->overlay.base_tree, &argv, err))
+    if (snapshot_begin(&attempt->ws, &attempt->run->work.overlay.base_tree, &argv, err))
         return -1;
     return process_start(attempt, argv.v, NULL, attempt->run->pf->repo.root, log, on_snapshot, err);
 }
@@ -138,19 +145,19 @@ static bool is_index_untouched(const struct attempt *attempt, const char *index)
 {
     struct stat st;
     return stat(index, &st) == 0 && st.st_nlink == 1 &&
-           git_index_is_same(&st, &attempt->index_stat) &&
-           st.st_ctim.tv_sec == attempt->index_stat.st_ctim.tv_sec &&
-           st.st_ctim.tv_nsec == attempt->index_stat.st_ctim.tv_nsec &&
-           base_tree_is_index(&attempt->run->overlay.base_tree, index);
+           git_index_is_same(&st, &attempt->staged.index_stat) &&
+           st.st_ctim.tv_sec == attempt->staged.index_stat.st_ctim.tv_sec &&
+           st.st_ctim.tv_nsec == attempt->staged.index_stat.st_ctim.tv_nsec &&
+           base_tree_is_index(&attempt->run->work.overlay.base_tree, index);
 }
 
 void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
 {
-    struct overlay_fill *l = &attempt->run->overlay;
+    struct overlay_fill *l = &attempt->run->work.overlay;
     autofree char *index = mem_printf("%s/index", admin);
-    if (!attempt->index_stat.st_ino || !is_index_untouched(attempt, index))
+    if (!attempt->staged.index_stat.st_ino || !is_index_untouched(attempt, index))
         return;
-    autofree char *kept = mem_printf("%s/tmp/%s-.index%zu", attempt->run->state_dir,
+    autofree char *kept = mem_printf("%s/tmp/%s-.index%zu", attempt->run->files.state,
                                      attempt->run->id, l->indexes_kept++);
     if (rename(index, kept) == 0)
         strv_push(&l->indexes, kept);
@@ -158,14 +165,14 @@ void overlay_fill_keep_index(const struct attempt *attempt, const char *admin)
 
 const struct tracked *overlay_fill_tracked(struct attempt *attempt)
 {
-    struct overlay_fill *l = &attempt->run->overlay;
+    struct overlay_fill *l = &attempt->run->work.overlay;
     struct git_place at = run_place(attempt->run);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
     struct stat st;
     stat_index(attempt, &st);
     if (!layers_there(attempt->ws.path) || !l->base_tree.dir || !st.st_ino ||
-        !git_index_is_same(&st, &attempt->index_stat))
+        !git_index_is_same(&st, &attempt->staged.index_stat))
         return NULL;
     autofree char *index = base_tree_index(&l->base_tree);
     if (!l->tracked.paths.n) {
@@ -184,17 +191,18 @@ static int make_overlay(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
     struct err why = {0};
-    if (run->provider == PROVIDER_SNAPSHOT)
+    if (run->work.provider == PROVIDER_SNAPSHOT)
         return start_snapshot(attempt, &why) ? fill_without_overlay(attempt, &why, err) : 0;
-    if (!run->overlay.has_included && !run->overlay.includes_alone && prepare_brings(run)) {
+    if (!run->work.overlay.has_included && !run->work.overlay.includes_alone &&
+        prepare_brings(run)) {
         find_earlier_include(run);
-        if (!run->overlay.has_included && !run->overlay.includes_alone)
+        if (!run->work.overlay.has_included && !run->work.overlay.includes_alone)
             return start_include(attempt, err);
     }
-    autofree char *index = strv_pop(&run->overlay.indexes);
-    if (layers_make(&attempt->ws, &run->overlay.base_tree, index, &why))
+    autofree char *index = strv_pop(&run->work.overlay.indexes);
+    if (layers_make(&attempt->ws, &run->work.overlay.base_tree, index, &why))
         return fill_without_overlay(attempt, &why, err);
-    stat_index(attempt, &attempt->index_stat);
+    stat_index(attempt, &attempt->staged.index_stat);
     return fill_difference(attempt, err);
 }
 
@@ -207,7 +215,7 @@ static void delete_left(struct run *run, const struct strv *left)
 
 static char *included_path(const struct run *run, const char *name)
 {
-    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work.dir, run->id);
     autofree char *own = layers_brought(folder);
     return mem_printf("%s/%s", own, name);
 }
@@ -225,7 +233,7 @@ static bool copy_list(const struct attempt *attempt, const char *name, const cha
 
 bool overlay_fill_has_brought(const struct attempt *attempt)
 {
-    return attempt->run->overlay.has_included && layers_there(attempt->ws.path) &&
+    return attempt->run->work.overlay.has_included && layers_there(attempt->ws.path) &&
            copy_list(attempt, "excludes", "excludes") && copy_list(attempt, "brought", "brought") &&
            copy_list(attempt, "out", "bring.out");
 }
@@ -249,14 +257,14 @@ static void delete_unused_shared(struct run *run)
 static void on_included(struct attempt *attempt, int exit_code)
 {
     struct run *run = attempt->run;
-    autofree char *run_folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *run_folder = mem_printf("%s/%s", run->work.dir, run->id);
     autofree char *folder = layers_brought(run_folder), *done = included_path(run, "done");
     struct err err = {0};
-    run->overlay.state = LAYERED_READY;
-    run->overlay.has_included = exit_code == 0 && file_create(done, "", 0, &err) == 0;
-    run->overlay.includes_alone = !run->overlay.has_included && !attempt->stopped;
+    run->work.overlay.state = LAYERED_READY;
+    run->work.overlay.has_included = exit_code == 0 && file_create(done, "", 0, &err) == 0;
+    run->work.overlay.includes_alone = !run->work.overlay.has_included && !attempt->stopped;
     delete_unused_shared(run);
-    if (!run->overlay.has_included) /* no workspace uses it yet */
+    if (!run->work.overlay.has_included) /* no workspace uses it yet */
         (void)folder_record_drop(run->pf->repo.common, folder, true, &err);
     if (attempt->stopped)
         prepare_filled(attempt, exit_code);
@@ -283,14 +291,14 @@ static bool shared_folders_exist(const struct run *run)
 static void find_earlier_include(struct run *run)
 {
     autofree char *done = included_path(run, "done"), *tree = included_path(run, "tree");
-    run->overlay.has_included = access(done, F_OK) == 0 && shared_folders_exist(run);
-    run->overlay.includes_alone = !run->overlay.has_included && access(tree, F_OK) == 0;
+    run->work.overlay.has_included = access(done, F_OK) == 0 && shared_folders_exist(run);
+    run->work.overlay.includes_alone = !run->work.overlay.has_included && access(tree, F_OK) == 0;
 }
 
 static int start_include(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
-    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work.dir, run->id);
     autofree char *own = layers_brought(folder);
     autofree char *tree = included_path(run, "tree"), *out = included_path(run, "out");
     autofree char *excludes = included_path(run, "excludes"), *list = included_path(run, "brought");
@@ -302,7 +310,7 @@ static int start_include(struct attempt *attempt, struct err *err)
     git_environment(&env);
     if (process_start(attempt, argv.v, env.v, run->pf->repo.root, out, on_included, err))
         return -1;
-    run->overlay.state = LAYERED_MAKING;
+    run->work.overlay.state = LAYERED_MAKING;
     return 0;
 }
 
@@ -311,25 +319,25 @@ static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 /* Snapshots need a base tree that is a subvolume. */
 static bool is_suitable(const struct run *run)
 {
-    autofree char *tree = base_tree_tree(&run->overlay.base_tree);
-    return run->provider != PROVIDER_SNAPSHOT || btrfs_is(tree);
+    autofree char *tree = base_tree_tree(&run->work.overlay.base_tree);
+    return run->work.provider != PROVIDER_SNAPSHOT || btrfs_is(tree);
 }
 
 /* The base tree of an earlier session's workspaces is already held and was checked. */
 static bool holds_base_tree(const struct run *run)
 {
-    const char *commit = run->overlay.base_tree.commit;
-    return commit && strcmp(commit, run->base_commit) == 0;
+    const char *commit = run->work.overlay.base_tree.commit;
+    return commit && strcmp(commit, run->base.start) == 0;
 }
 
 static int take_base_tree(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct base_tree *p = &run->overlay.base_tree;
+    struct base_tree *p = &run->work.overlay.base_tree;
     *ret_there = holds_base_tree(run);
     if (!*ret_there) {
         base_tree_done(p);
-        if (base_tree_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
+        if (base_tree_take(p, &at, run->files.state, run->base.start, made_now, ret_there, err))
             return -1;
     }
     if (*ret_there && !is_suitable(run)) {
@@ -342,7 +350,7 @@ static int take_base_tree(struct run *run, bool made_now, bool *ret_there, struc
 /* Publishes the tree that git has written. */
 static int finish_base_tree(struct run *run, struct err *err)
 {
-    struct overlay_fill *l = &run->overlay;
+    struct overlay_fill *l = &run->work.overlay;
     autostrv struct strv left = {0};
     bool there = false, fresh = !l->draft.from, ours;
     int rc = base_tree_finish(&l->draft, &ours, &left, err) ||
@@ -363,7 +371,7 @@ static int finish_base_tree(struct run *run, struct err *err)
 static void on_base_tree_written(struct attempt *attempt, int exit_code)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->overlay;
+    struct overlay_fill *l = &run->work.overlay;
     bool forward = l->draft.from, again = false;
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
@@ -391,17 +399,17 @@ static void on_base_tree_written(struct attempt *attempt, int exit_code)
 static bool update_base_tree(const struct run *run)
 {
     autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
-    return run->overlay.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
-           base_tree_update(&run->overlay.draft, run->batch);
+    return run->work.overlay.draft.from && run->pf->repo.core.plain &&
+           access(attributes, F_OK) < 0 && base_tree_update(&run->work.overlay.draft, run->batch);
 }
 
 /* If others use the base tree of another commit, writes the difference into a layer over it. */
 static bool make_delta(struct run *run)
 {
-    struct overlay_fill *l = &run->overlay;
+    struct overlay_fill *l = &run->work.overlay;
     struct base_tree_draft full = l->draft, delta;
-    if (run->provider != PROVIDER_OVERLAY || full.from ||
-        !base_tree_begin_delta(&delta, run->state_dir, run->base_commit))
+    if (run->work.provider != PROVIDER_OVERLAY || full.from ||
+        !base_tree_begin_delta(&delta, run->files.state, run->base.start))
         return false;
     l->draft = delta;
     bool done = update_base_tree(run);
@@ -417,23 +425,23 @@ static int start_git_for_base_tree(struct attempt *attempt, struct err *err)
     struct git_place at = run_place(run);
     autofree char *log = attempt_file(attempt, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    base_tree_fill(&run->overlay.draft, &at, &argv, &env);
+    base_tree_fill(&run->work.overlay.draft, &at, &argv, &env);
     if (process_start(attempt, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written,
                       err)) {
-        base_tree_draft_done(&run->overlay.draft);
+        base_tree_draft_done(&run->work.overlay.draft);
         return -1;
     }
-    run->overlay.state = LAYERED_MAKING;
+    run->work.overlay.state = LAYERED_MAKING;
     return 0;
 }
 
 static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->overlay;
+    struct overlay_fill *l = &run->work.overlay;
     autostrv struct strv left = {0};
     struct err why = {0};
-    int rc = base_tree_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
+    int rc = base_tree_begin(&l->draft, run->files.state, run->base.start, fresh, &left, err);
     delete_left(run, &left);
     if (rc)
         return -1;
@@ -448,11 +456,11 @@ static int start_base_tree(struct attempt *attempt, bool fresh, struct err *err)
 int overlay_fill_fill(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
-    struct overlay_fill *l = &run->overlay;
+    struct overlay_fill *l = &run->work.overlay;
     struct err why = {0};
     bool there = false;
     if (l->state == LAYERED_MAKING) {
-        vec_push(&run->fill.waiting, attempt);
+        vec_push(&run->work.fill.waiting, attempt);
         return 0;
     }
     if (l->state == LAYERED_READY)
@@ -470,17 +478,18 @@ int overlay_fill_fill(struct attempt *attempt, struct err *err)
 int overlay_fill_see_past(struct run *run, struct err *err)
 {
     const struct evidence *past = &run->resume->past;
-    if (!run->base)
+    if (!run->base.name)
         return 0;
     for (size_t i = 0; i < past->n; i++) {
         struct workspace ws;
         struct layers_hold hold;
         resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
-        int rc = layers_take(ws.path, run->pf->repo.common, &run->overlay.base_tree, &hold, err);
+        int rc =
+            layers_take(ws.path, run->pf->repo.common, &run->work.overlay.base_tree, &hold, err);
         workspace_done(&ws);
         if (rc)
             return -1;
-        vec_push(&run->overlay.holds, hold);
+        vec_push(&run->work.overlay.holds, hold);
     }
     return 0;
 }
@@ -492,7 +501,7 @@ static bool has_ended(enum task_state state)
 
 void overlay_fill_settle(struct run *run)
 {
-    autofree char *folder = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *folder = mem_printf("%s/%s", run->work.dir, run->id);
     struct err none = {0};
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         const struct task_run *tr = &run->tasks[i];
@@ -509,7 +518,7 @@ void overlay_fill_settle(struct run *run)
         workspace_done(&ws);
     }
     (void)layers_tidy(folder, run->pf->repo.common, &none); /* `clean` removes leftovers */
-    for (size_t i = 0; i < run->overlay.holds.n; i++)
-        own_close(&run->overlay.holds.v[i].kept); /* our own hold would block the deletion */
-    shared_folders_tidy(run->state_dir);
+    for (size_t i = 0; i < run->work.overlay.holds.n; i++)
+        own_close(&run->work.overlay.holds.v[i].kept); /* our own hold would block the deletion */
+    shared_folders_tidy(run->files.state);
 }

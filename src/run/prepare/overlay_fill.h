@@ -10,7 +10,15 @@
 #ifndef RUN_PREPARE_OVERLAY_FILL_H
 #define RUN_PREPARE_OVERLAY_FILL_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+#include "workspace/commit/commit.h"
+
+#include <stdbool.h>
+
+struct attempt;
+struct overlay_fill;
+struct run;
+struct tracked;
 
 /* True if the run's workspaces are filled like this. */
 bool overlay_fill_is_used(const struct run *run);

@@ -2,9 +2,16 @@
 
 #include "base/mem.h"
 #include "git/format/index.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
 #include "run/prepare/delete_later.h"
 #include "run/prepare/fill.h"
 #include "run/prepare/prepare.h"
+#include "run/process/process.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/other_runs.h"
 #include "sys/contain/mounts.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
@@ -29,7 +36,7 @@ enum { INDEX_MIN = 16 << 10 };
 
 static bool is_worth_keeping(const struct attempt *attempt, const char *index)
 {
-    enum provider provider = attempt->run->provider;
+    enum provider provider = attempt->run->work.provider;
     struct stat st;
     return provider != PROVIDER_CHECKOUT &&
            (provider == PROVIDER_POOL || (stat(index, &st) == 0 && st.st_size > INDEX_MIN));
@@ -52,7 +59,7 @@ void pool_note(struct attempt *attempt)
     autofree char *index = mem_printf("%s/index", attempt->ws.admin);
     autofree char *filled = mem_printf("%s/" FILLED, attempt->ws.admin);
     if (is_worth_keeping(attempt, index) &&
-        has_only_plain_files(index, strlen(attempt->run->base_commit)))
+        has_only_plain_files(index, strlen(attempt->run->base.start)))
         (void)!link(index, filled); /* if this fails, the tree is deleted later */
 }
 
@@ -61,7 +68,8 @@ static bool has_room(const struct run *run)
     size_t unstarted = run->engine->sched.left > run->engine->attempts
                            ? run->engine->sched.left - run->engine->attempts
                            : 0;
-    return run->pool.trees.n < run->engine->sched.workers && run->pool.trees.n < unstarted;
+    return run->work.pool.trees.n < run->engine->sched.workers &&
+           run->work.pool.trees.n < unstarted;
 }
 
 bool pool_wants(const struct attempt *attempt)
@@ -87,9 +95,9 @@ static void take_scan(struct attempt *attempt, struct pool_tree *ret)
     if (git_tree_of(&at, task_run(attempt)->start, &tree, &none))
         return;
     ret->tree = buf_steal(&tree);
-    ret->found = attempt->scan;
-    attempt->scan = (struct work_scan){0};
-    attempt->scan_is_valid = false;
+    ret->found = attempt->staged.scan;
+    attempt->staged.scan = (struct work_scan){0};
+    attempt->staged.scan_is_valid = false;
 }
 
 /* Replaces the tree's `.git` by the index. */
@@ -113,13 +121,13 @@ bool pool_keep(struct attempt *attempt, const char *admin, const char *tree)
     struct pool_tree t = {.path = mem_str(tree), .fd = steal_fd(&hold->tree), .id = hold->id};
     if (attempt_has_scan(attempt))
         take_scan(attempt, &t);
-    vec_push(&run->pool.trees, t);
+    vec_push(&run->work.pool.trees, t);
     return true;
 }
 
 bool pool_has(const struct run *run)
 {
-    return run->pool.trees.n > 0;
+    return run->work.pool.trees.n > 0;
 }
 
 /* Replaces the workspace's tree, which has only its `.git`, by the pool's tree. */
@@ -241,7 +249,8 @@ static int reset_by_git(struct attempt *attempt, struct err *err)
 int pool_fill(struct attempt *attempt, struct err *err)
 {
     struct run *run = attempt->run;
-    own_cleanup(pool_tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
+    own_cleanup(pool_tree_done) struct pool_tree t =
+        run->work.pool.trees.v[--run->work.pool.trees.n];
     struct err why = {0};
     if (install_tree(&attempt->ws, &t, &why)) {
         delete_tree(run, t.path, &t.id, attempt->task);
@@ -253,12 +262,13 @@ int pool_fill(struct attempt *attempt, struct err *err)
     return 0;
 }
 
-void pool_empty(struct run *run)
+void do_empty_pool(struct run *run, const struct action *a, const struct engine_event *ev)
 {
+    (void)a, (void)ev;
     autostrv struct strv paths = {0};
     struct err err = {0};
-    for (size_t k = 0; k < run->pool.trees.n; k++) {
-        const struct pool_tree *t = &run->pool.trees.v[k];
+    for (size_t k = 0; k < run->work.pool.trees.n; k++) {
+        const struct pool_tree *t = &run->work.pool.trees.v[k];
         autofree char *tree = known_folder(t->path, &t->id);
         strv_push(&paths, tree);
     }
@@ -269,7 +279,7 @@ void pool_empty(struct run *run)
 
 void pool_done(struct run *run)
 {
-    while (run->pool.trees.n)
-        pool_tree_done(&run->pool.trees.v[--run->pool.trees.n]);
-    vec_done(&run->pool.trees);
+    while (run->work.pool.trees.n)
+        pool_tree_done(&run->work.pool.trees.v[--run->work.pool.trees.n]);
+    vec_done(&run->work.pool.trees);
 }

@@ -16,7 +16,14 @@
 #ifndef RUN_PREPARE_POOL_H
 #define RUN_PREPARE_POOL_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct action;
+struct attempt;
+struct engine_event;
+struct run;
 
 /* Saves the index after git has filled the attempt's workspace: the tree may go into the pool
  * later. */
@@ -37,7 +44,7 @@ bool pool_has(const struct run *run);
 int pool_fill(struct attempt *attempt, struct err *err);
 
 /* At the end of the run, starts to delete the trees that are left. */
-void pool_empty(struct run *run);
+void do_empty_pool(struct run *run, const struct action *a, const struct engine_event *ev);
 void pool_done(struct run *run);
 
 #endif

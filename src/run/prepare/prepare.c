@@ -5,11 +5,19 @@
 #include "base/text/text.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
-#include "run/attempt/inputs.h"
-#include "run/attempt/plan_command.h"
+#include "run/agent/inputs.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
 #include "run/prepare/fill.h"
 #include "run/prepare/overlay_fill.h"
+#include "run/process/plan_command.h"
+#include "run/process/process.h"
+#include "run/report.h"
 #include "run/rework/repair.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/other_runs.h"
 #include "run/watch/watch.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -40,21 +48,21 @@ static bool describe_failure(struct attempt *attempt, const char *name, int exit
                              struct buf *reason)
 {
     autofree char *log = mem_printf("%s.err", name);
-    if (attempt->overdue)
+    if (attempt->command.overdue)
         buf_addf(reason, "workspace.%s timed out", name);
     else if (exit_code != 0)
         buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
-    if (reason->len && !attempt->overdue)
+    if (reason->len && !attempt->command.overdue)
         attempt_read_tail(attempt, log, reason);
     return reason->len > 0;
 }
 
 static void start_work(struct attempt *attempt)
 {
-    if (attempt->after_prepare)
-        attempt->after_prepare(attempt);
+    if (attempt->prepare.after_prepare)
+        attempt->prepare.after_prepare(attempt);
     else
-        attempt_run_agent(attempt);
+        task_report(attempt->run, attempt->task, ENGINE_WORKSPACE_READY);
 }
 
 static void on_setup(struct attempt *attempt, int exit_code)
@@ -89,7 +97,7 @@ static void run_setup(struct attempt *attempt)
 {
     const struct plan_command *setup = &attempt->run->pf->plan.setup;
     struct err err = {0};
-    attempt->prepared = true;
+    attempt->prepare.done = true;
     if (!plan_command_is_set(setup))
         start_work(attempt);
     else if (plan_command_start(attempt, setup, "setup", COMMAND_MS, on_setup, &err))
@@ -98,7 +106,7 @@ static void run_setup(struct attempt *attempt)
 
 bool prepare_has_teardown(const struct attempt *attempt)
 {
-    return attempt->has_workspace && attempt->prepared &&
+    return attempt->has_workspace && attempt->prepare.done &&
            plan_command_is_set(&attempt->run->pf->plan.teardown);
 }
 
@@ -111,7 +119,7 @@ static void on_teardown(struct attempt *attempt, int exit_code)
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
         record_error(attempt->run, attempt->task, &err);
     }
-    attempt->after_teardown(attempt);
+    attempt->prepare.after_teardown(attempt);
 }
 
 void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *attempt))
@@ -121,8 +129,8 @@ void prepare_teardown(struct attempt *attempt, void (*then)(struct attempt *atte
         then(attempt);
         return;
     }
-    attempt->tearing_down = true;
-    attempt->after_teardown = then;
+    attempt->prepare.tearing_down = true;
+    attempt->prepare.after_teardown = then;
     if (plan_command_start(attempt, &attempt->run->pf->plan.teardown, "teardown", COMMAND_MS,
                            on_teardown, &err)) {
         record_error(attempt->run, attempt->task, &err);
@@ -191,11 +199,11 @@ static void record_created(struct attempt *attempt, const struct node *count)
 /* If no files were included, there are no lists: forget their names. */
 static void drop_missing_lists(struct attempt *attempt)
 {
-    if (access(attempt->included_list, F_OK) == 0)
+    if (access(attempt->prepare.included_list, F_OK) == 0)
         return;
-    free(attempt->excludes);
-    free(attempt->included_list);
-    attempt->excludes = attempt->included_list = NULL;
+    free(attempt->prepare.excludes);
+    free(attempt->prepare.included_list);
+    attempt->prepare.excludes = attempt->prepare.included_list = NULL;
 }
 
 static void on_included(struct attempt *attempt, int exit_code)
@@ -227,13 +235,13 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
 {
     const struct plan *plan = &run->pf->plan;
     strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
-               run->pf->repo.prefix, "--work", run->work_dir, "--excludes", excludes, "--brought",
+               run->pf->repo.prefix, "--work", run->work.dir, "--excludes", excludes, "--brought",
                brought, NULL);
     if (run->opts.write_at_root)
         strv_push(argv, "--at-top");
     add_patterns(argv, "--share=", &plan->share);
     if (keep)
-        strv_pushl(argv, "--keep", run->state_dir, "--run", run->id, "--folder", keep, NULL);
+        strv_pushl(argv, "--keep", run->files.state, "--run", run->id, "--folder", keep, NULL);
     strv_pushl(argv, "--", to, NULL);
     add_patterns(argv, "", &plan->include);
 }
@@ -246,10 +254,10 @@ static int start_include(struct attempt *attempt, struct err *err)
     autofree char *errlog = mem_printf("%s/bring.err", attempt->dir);
     own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM,
                                                            .is_ours = true};
-    attempt->excludes = mem_printf("%s/excludes", attempt->dir);
-    attempt->included_list = mem_printf("%s/brought", attempt->dir);
-    prepare_bring_argv(run, attempt->ws.path, attempt->excludes, attempt->included_list, NULL,
-                       &call.argv);
+    attempt->prepare.excludes = mem_printf("%s/excludes", attempt->dir);
+    attempt->prepare.included_list = mem_printf("%s/brought", attempt->dir);
+    prepare_bring_argv(run, attempt->ws.path, attempt->prepare.excludes,
+                       attempt->prepare.included_list, NULL, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(attempt, &call, NULL, out, errlog, on_included, err))
@@ -269,8 +277,8 @@ bool prepare_brings(const struct run *run)
 static void use_shared_include(struct attempt *attempt)
 {
     struct doc doc;
-    attempt->excludes = attempt_file(attempt, "excludes");
-    attempt->included_list = attempt_file(attempt, "brought");
+    attempt->prepare.excludes = attempt_file(attempt, "excludes");
+    attempt->prepare.included_list = attempt_file(attempt, "brought");
     drop_missing_lists(attempt);
     record_created(attempt, read_progress(attempt, &doc));
     doc_done(&doc);
@@ -330,8 +338,8 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     struct run *run = attempt->run;
     struct task_run *tr = &run->tasks[attempt->task];
     const struct task *t = task_of(attempt);
-    autofree char *path = mem_printf("%s/%s/%s", run->work_dir, run->id, t->id);
-    const char *start = t->dep_count || tr->life->start_at_tip ? run->tip : run->base_commit;
+    autofree char *path = mem_printf("%s/%s/%s", run->work.dir, run->id, t->id);
+    const char *start = t->dep_count || tr->life->start_at_tip ? run->base.tip : run->base.start;
     autobuf struct buf branch = BUF_INIT;
     buf_addstr(&branch, "refs/heads/");
     attempt_expand(attempt, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
@@ -344,7 +352,7 @@ static int make_workspace(struct attempt *attempt, struct err *err)
     tr->start = mem_str(start);
     task_report(run, attempt->task, ENGINE_WORKSPACE_MADE);
     record_workspace(attempt);
-    return root_folder_hide(run->work_dir, err) || fill_workspace(attempt, err) ? -1 : 0;
+    return root_folder_hide(run->work.dir, err) || fill_workspace(attempt, err) ? -1 : 0;
 }
 
 /* Takes a block of ports. If the plan does not ask for ports, it is no failure if none are free. */
@@ -352,8 +360,9 @@ static int take_ports(struct attempt *attempt, struct err *err)
 {
     int64_t wanted = attempt->run->pf->plan.ports;
     if (wanted != 0)
-        attempt->port = ports_take(&attempt->run->ports, wanted > 0 ? (int)wanted : PORTS);
-    if (wanted > 0 && !attempt->port)
+        attempt->prepare.port =
+            ports_take(&attempt->run->work.ports, wanted > 0 ? (int)wanted : PORTS);
+    if (wanted > 0 && !attempt->prepare.port)
         return err_set(err, ERR_ENV, "no %lld ports in a row are free", (long long)wanted);
     return 0;
 }
@@ -364,10 +373,10 @@ static bool works_in_place(const struct attempt *attempt)
 {
     const struct run *run = attempt->run;
     const struct task *t = task_of(attempt);
-    if (!run->base)
+    if (!run->base.name)
         return true;
     return run->opts.read_in_place && t->read_only &&
-           (!t->dep_count || strcmp(run->tip, run->published) == 0);
+           (!t->dep_count || strcmp(run->base.tip, run->base.published) == 0);
 }
 
 void prepare(struct attempt *attempt)
@@ -379,7 +388,7 @@ void prepare(struct attempt *attempt)
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     } else if (in_place) {
         attempt->cwd = mem_str(run->pf->project);
-        attempt_run_agent(attempt);
+        task_report(attempt->run, attempt->task, ENGINE_WORKSPACE_READY);
     }
 }
 
@@ -389,7 +398,7 @@ static char *find_attempt_file(const struct attempt *attempt, int number, const 
 {
     for (; number > 0; number--) {
         autofree char *path =
-            attempt_file_path(attempt->run->dir, task_of(attempt)->id, number, name);
+            attempt_file_path(attempt->run->files.dir, task_of(attempt)->id, number, name);
         if (access(path, F_OK) == 0)
             return steal_ptr(path);
     }
@@ -400,11 +409,11 @@ void prepare_adopt(struct attempt *attempt, int number)
 {
     const struct run *run = attempt->run;
     const struct task_run *tr = task_run(attempt);
-    autofree char *usual = mem_printf("%s/%s/%s", run->work_dir, run->id, task_of(attempt)->id);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work.dir, run->id, task_of(attempt)->id);
     workspace_adopt(&attempt->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch,
                     run->batch);
-    attempt->excludes = find_attempt_file(attempt, number, "excludes");
-    attempt->included_list = find_attempt_file(attempt, number, "brought");
+    attempt->prepare.excludes = find_attempt_file(attempt, number, "excludes");
+    attempt->prepare.included_list = find_attempt_file(attempt, number, "brought");
     record_workspace(attempt);
 }
 
@@ -412,7 +421,7 @@ void prepare_adopted(struct attempt *attempt)
 {
     struct err err = {0};
     prepare_adopt(attempt, attempt->number - 1);
-    attempt->prepared = true;
+    attempt->prepare.done = true;
     if (workspace_enter(&attempt->ws, &err))
         attempt_fail(attempt, FAILURE_SCOPE, "%s", err.msg);
     else if (take_ports(attempt, &err))
@@ -424,7 +433,7 @@ void prepare_adopted(struct attempt *attempt)
 /* Removes the lists of the lost workspace: the files will be included again. */
 static int remove_include_lists(struct attempt *attempt, struct err *err)
 {
-    char **const lists[] = {&attempt->excludes, &attempt->included_list};
+    char **const lists[] = {&attempt->prepare.excludes, &attempt->prepare.included_list};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         if (*lists[i] && dirs_remove_file(*lists[i], err))
             return -1;
@@ -437,10 +446,10 @@ static int remove_include_lists(struct attempt *attempt, struct err *err)
 void prepare_again(struct attempt *attempt, void (*ready)(struct attempt *attempt))
 {
     struct err err = {0};
-    attempt->after_prepare = ready;
+    attempt->prepare.after_prepare = ready;
     prepare_adopt(attempt, attempt->number);
     if (take_ports(attempt, &err) || remove_include_lists(attempt, &err) ||
         workspace_clear(&attempt->ws, &err) || workspace_restore(&attempt->ws, &err) ||
-        root_folder_hide(attempt->run->work_dir, &err) || fill_by_git(attempt, &err))
+        root_folder_hide(attempt->run->work.dir, &err) || fill_by_git(attempt, &err))
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
 }

@@ -7,10 +7,26 @@
 #ifndef RUN_PREPARE_PREPARE_H
 #define RUN_PREPARE_PREPARE_H
 
-#include "run/run_private.h"
+#include "base/strv.h"
 
-/* Starts the preparation. attempt_run_agent() follows when all is ready; attempt_fail() follows
- * on failure. */
+#include <stdbool.h>
+
+struct attempt;
+struct run;
+
+/* Part of an attempt: the state of its workspace. */
+struct preparation {
+    bool done, tearing_down;
+    int races;                      /* checkouts that failed because another worktree vanished */
+    int port;                       /* first port of its block, or 0 */
+    char *excludes, *included_list; /* files that list the included files; NULL: none were */
+    void (*after_prepare)(struct attempt *attempt); /* called when the workspace is ready; NULL:
+                                                       start the agent */
+    void (*after_teardown)(struct attempt *attempt);
+};
+
+/* Starts the preparation. We report ENGINE_WORKSPACE_READY when all is ready, or the attempt
+ * fails. */
 void prepare(struct attempt *attempt);
 
 /* Makes a lost workspace again from its branch, which still exists; then calls ready(). */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "plan/words.h"
+#include "run/state/run_state.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/btrfs.h"
 
@@ -81,17 +82,17 @@ int provider_choose(struct run *run, struct err *err)
         return err_set(err, ERR_INPUT,
                        "%s is '%.40s': use auto, overlay, snapshot, pool or checkout", source,
                        value);
-    run->provider = provider == PROVIDER_UNSET ? PROVIDER_AUTO : provider;
+    run->work.provider = provider == PROVIDER_UNSET ? PROVIDER_AUTO : provider;
     return 0;
 }
 
 static int try_requested(const struct run *run, struct err *err)
 {
     bool quick;
-    if (run->provider == PROVIDER_OVERLAY)
+    if (run->work.provider == PROVIDER_OVERLAY)
         return provider_try_overlay(&run->pf->repo, err);
-    if (run->provider == PROVIDER_SNAPSHOT)
-        return provider_try_snapshot(&run->pf->repo, run->work_dir, &quick, err);
+    if (run->work.provider == PROVIDER_SNAPSHOT)
+        return provider_try_snapshot(&run->pf->repo, run->work.dir, &quick, err);
     return 0;
 }
 
@@ -106,14 +107,14 @@ int provider_try(struct run *run, struct err *err)
 {
     const char *value, *source = requested_by(run, &value);
     struct err why = {0}, none = {0};
-    if (run->provider == PROVIDER_AUTO && run->base)
-        run->provider = provider_best(&run->pf->repo, run->work_dir);
-    else if (run->base && try_requested(run, &why))
+    if (run->work.provider == PROVIDER_AUTO && run->base.name)
+        run->work.provider = provider_best(&run->pf->repo, run->work.dir);
+    else if (run->base.name && try_requested(run, &why))
         return err_set(err, is_disk_error(&why) ? ERR_ENV : ERR_INPUT,
                        "%s is '%s', which does not work here: %s", source, value, why.msg);
     /* Enter the namespace before we open a workspace: for the kernel a folder opened outside is
      * a different one. If this fails, so does the first mount, which reports it. */
-    if (run->base && run->provider == PROVIDER_OVERLAY)
+    if (run->base.name && run->work.provider == PROVIDER_OVERLAY)
         (void)overlay_enter(&none);
     return 0;
 }

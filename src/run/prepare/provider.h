@@ -10,7 +10,13 @@
 #ifndef RUN_PREPARE_PROVIDER_H
 #define RUN_PREPARE_PROVIDER_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+#include "git/git.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
+
+struct run;
 
 /* Reads the requested provider; ERR_INPUT if there is no such provider. */
 int provider_choose(struct run *run, struct err *err);

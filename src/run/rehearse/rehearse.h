@@ -5,6 +5,7 @@
 #ifndef RUN_REHEARSE_REHEARSE_H
 #define RUN_REHEARSE_REHEARSE_H
 
+#include "base/err.h"
 #include "project/plan_file.h"
 
 #include <stdbool.h>

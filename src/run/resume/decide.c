@@ -1,91 +1,42 @@
 #include "run/resume/decide.h"
 
+#include "agent/agent.h"
+#include "base/arena.h"
 #include "base/mem.h"
 #include "git/config/frozen_config.h"
+#include "git/git.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
-#include "run/land/checkout_move.h"
+#include "plan/engine/rules/decision.h"
+#include "plan/engine/rules/resume_step.h"
+#include "plan/plan.h"
+#include "run/checkout/checkout_move.h"
 #include "run/land/durable.h"
+#include "run/preflight.h"
 #include "run/prepare/overlay_fill.h"
+#include "run/resume/evidence.h"
 #include "run/resume/plan_compare.h"
 #include "run/resume/resume_private.h"
+#include "run/run.h"
+#include "run/run_open.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "store/store.h"
 #include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
 
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-const struct resume *run_resumed(const struct run *run)
-{
-    return run->resume;
-}
-
-void resume_workspace(const struct run *run, const char *id, const struct evidence_task *past,
-                      struct workspace *ws)
-{
-    autofree char *usual = mem_printf("%s/%s/%s", run->work_dir, run->id, id);
-    autofree char *branch = evidence_branch(run->opts.branch, run->id, id);
-    workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
-                    run->batch);
-}
-
-bool resume_has_leftovers(const struct run *run, const struct evidence_task *past)
-{
-    struct workspace ws;
-    if (!run->base || !past)
-        return false;
-    resume_workspace(run, past->row.id, past, &ws);
-    bool some = past->branch_commit || file_exists(ws.path) || file_exists(ws.admin);
-    workspace_done(&ws);
-    return some;
-}
-
-bool resume_is_whole(const struct run *run, const struct evidence_task *past)
-{
-    struct workspace ws;
-    resume_workspace(run, past->row.id, past, &ws);
-    bool whole = run->base && workspace_is_whole(&ws);
-    workspace_done(&ws);
-    return whole;
-}
-
-bool resume_is_worked_in(const struct run *run, const struct evidence_task *past)
-{
-    static const char *const notes[] = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge",
-                                        "rebase-apply"};
-    struct workspace ws;
-    bool some = false;
-    resume_workspace(run, past->row.id, past, &ws);
-    for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
-        autofree char *path = mem_printf("%s/%s", ws.admin, notes[i]);
-        some = some || file_exists(path);
-    }
-    workspace_done(&ws);
-    return some;
-}
 
 bool resume_was_restarted(const struct run *run, const struct evidence_task *past)
 {
     const char *state = run->resume->past.row.state;
     bool rests = past->events.next.session && state && strcmp(state, "running") != 0;
-    autofree char *note = attempt_file_path(run->dir, past->row.id, past->row.attempts, "boot");
-    return run->base && !rests && !boot_is_noted(note);
-}
-
-/* Only the history proves a landing: it has the commit that was about to land, or the task's own.
- * The text of a commit proves nothing, as an agent can write it. */
-bool resume_has_landed(const struct evidence *past, const struct evidence_task *p)
-{
-    return p->state == TASK_LANDED || evidence_has_commit(past, p->row.landed) ||
-           evidence_has_commit(past, p->row.commit) ||
-           (p->state == TASK_CONFLICTED && evidence_has_commit(past, p->branch_commit));
-}
-
-const char *resume_commit(const struct evidence_task *p)
-{
-    return p->state == TASK_CONFLICTED && p->branch_commit ? p->branch_commit : p->row.commit;
+    autofree char *note =
+        attempt_file_path(run->files.dir, past->row.id, past->row.attempts, "boot");
+    return run->base.name && !rests && !boot_is_noted(note);
 }
 
 static bool commit_exists(const struct run *run, const char *commit)
@@ -100,7 +51,7 @@ static bool merges_now(const struct run *run, const char *commit)
     struct git_place at = run_place(run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = run->pf->repo.root;
-    return merge_trees(&at, run->tip, commit, &m, NULL) == 0 && m.clean;
+    return merge_trees(&at, run->base.tip, commit, &m, NULL) == 0 && m.clean;
 }
 
 static bool has_same_engine(const struct run *run, uint32_t task, const struct evidence_task *past)
@@ -119,7 +70,7 @@ static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
 {
     enum agent_engine engine = run_engine(run, task);
-    autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
+    autofree char *out = attempt_file_path(run->files.dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (past->events.next.session)
         return past->events.next.session;
@@ -251,7 +202,7 @@ static int compare_plans(struct run *run, const struct resume_options *opts, str
         return err_set(err, ERR_INPUT,
                        "'%s' is a different plan now, without any task of run %s; --saved resumes "
                        "the plan as it was",
-                       run->plan_path, run->id);
+                       run->files.plan, run->id);
     for (uint32_t t = 0; t < n; t++) {
         struct evidence_task *p = evidence_find(&r->past, run->pf->plan.tasks[t].id);
         bool only_verify = p && changed[t] && p->events.unverified && opts->was &&
@@ -288,15 +239,15 @@ static void find_tip(struct run *run, const struct run_folder *saved)
 {
     const struct evidence *past = &run->resume->past;
     const char *tip = past->tip ? past->tip : past->result ? past->result : past->base;
-    if (!run->base)
+    if (!run->base.name)
         return;
-    free(run->tip);
-    run->tip = mem_str(tip);
-    free(run->base_commit);
-    run->base_commit =
+    free(run->base.tip);
+    run->base.tip = mem_str(tip);
+    free(run->base.start);
+    run->base.start =
         mem_str(commit_exists(run, saved->base_commit) ? saved->base_commit : past->base);
-    free(run->published); /* treat commits on the base as others' work, which we merge */
-    run->published = mem_str(run->base_commit);
+    free(run->base.published); /* treat commits on the base as others' work, which we merge */
+    run->base.published = mem_str(run->base.start);
 }
 
 /* The result branch becomes the tip again and is deleted, so it must not be checked out. */
@@ -322,10 +273,10 @@ static int load_evidence(struct run *run, const struct run_folder *saved, bool w
     struct git_place at = run_place(run);
     struct evidence_query query = {.run = run->id,
                                    .at = &at,
-                                   .base_ref = run->base_ref,
+                                   .base_ref = run->base.ref,
                                    .base_commit = saved->base_commit,
                                    .branch = run->opts.branch};
-    if (store_open(&run->store, run->state_dir, writes, err) ||
+    if (store_open(&run->store, run->files.state, writes, err) ||
         evidence_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
         overlay_fill_see_past(run, err))
         return -1;
@@ -340,10 +291,11 @@ static int use_frozen_git(struct run *run, struct err *err)
     autofree char *state = state_path(run->pf->repo.common);
     autofree char *dir = run_file_path(state, run->id, RUN_GIT);
     bool there;
-    if (git_frozen_use(&run->pf->repo, dir, run->guard ? run->guard : run->opts.self, &there, err))
+    if (git_frozen_use(&run->pf->repo, dir, run->guard.path ? run->guard.path : run->opts.self,
+                       &there, err))
         return -1;
     if (there)
-        git_frozen_news(&run->pf->repo, dir, &run->git_news);
+        git_frozen_news(&run->pf->repo, dir, &run->notices.git_news);
     return 0;
 }
 
@@ -353,9 +305,9 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *
 {
     const char *path = resume->plan ? resume->plan : saved->plan;
     struct run *run = run_new(pf, path, opts, mem_str(saved->run), saved->started);
-    run->plan_file = resume->plan ? NULL : saved->plan_file;
+    run->files.plan_copy = resume->plan ? NULL : saved->plan_file;
     run->resume = mem_alloc(sizeof(*run->resume));
-    run->lock = steal_fd(lock);
+    run->files.lock = steal_fd(lock);
     if ((pf->repo.common && use_frozen_git(run, err)) || preflight(run, err) ||
         (!resume->look_only && durable_mend(run, err)) ||
         load_evidence(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
@@ -365,11 +317,4 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *
     run_schedule(run);
     *ret = run;
     return 0;
-}
-
-void resume_free(struct resume *r)
-{
-    if (r)
-        evidence_done(&r->past);
-    free(r);
 }

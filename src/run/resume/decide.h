@@ -6,6 +6,7 @@
 #ifndef RUN_RESUME_DECIDE_H
 #define RUN_RESUME_DECIDE_H
 
+#include "base/err.h"
 #include "plan/engine/rules/resume_step.h"
 #include "project/plan_file.h"
 #include "run/resume/evidence.h"

@@ -5,6 +5,8 @@
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
+#include "run/resume/decide.h"
+#include "run/resume/resume_private.h"
 
 #include <string.h>
 
@@ -185,4 +187,11 @@ struct evidence_task *evidence_find(const struct evidence *past, const char *id)
 bool evidence_has_commit(const struct evidence *past, const char *commit)
 {
     return commit && map_get(&past->history, commit, strlen(commit));
+}
+
+void resume_free(struct resume *r)
+{
+    if (r)
+        evidence_done(&r->past);
+    free(r);
 }

@@ -5,6 +5,7 @@
 #ifndef RUN_RESUME_EVIDENCE_H
 #define RUN_RESUME_EVIDENCE_H
 
+#include "base/err.h"
 #include "base/map.h"
 #include "git/git.h"
 #include "plan/engine/rules/task_evidence.h"

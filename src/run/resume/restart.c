@@ -6,61 +6,30 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "run/attempt/attempt_dir.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/end.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/salvage.h"
+#include "run/land/queue.h"
 #include "run/limits/lane.h"
-#include "run/prepare/prepare.h"
+#include "run/report.h"
+#include "run/resume/decide.h"
+#include "run/resume/evidence.h"
 #include "run/rework/follow_up.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/task.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "workspace/workspace_hold.h"
 
 #include <string.h>
 
-static int clear_own_locks(const struct attempt *attempt, struct err *err)
-{
-    autofree char *index = attempt_file(attempt, "index.lock");
-    autofree char *salvage = attempt_file(attempt, "salvage.index.lock");
-    return dirs_remove_endings(attempt->ws.admin, ".lock", err) || dirs_remove_file(index, err) ||
-                   dirs_remove_file(salvage, err)
-               ? -1
-               : 0;
-}
-
-struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct evidence_task *past)
-{
-    struct attempt *attempt = attempt_new(run, task, past->row.attempts);
-    struct err err = {0};
-    if (attempt_dir_make(attempt, &err))
-        record_error(run, task, &err);
-    if (!run->base) {
-        attempt->cwd = mem_str(run->pf->project);
-        return attempt;
-    }
-    prepare_adopt(attempt, attempt->number);
-    if (clear_own_locks(attempt, &err))
-        record_error(run, task, &err);
-    bool tree = workspace_has_tree(&attempt->ws);
-    bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
-    /* If the tree is left without its git folder, the agent's files in it are still its work. */
-    if (tree && worked && !workspace_is_whole(&attempt->ws) &&
-        workspace_restore(&attempt->ws, &err))
-        record_error(run, task, &err);
-    if (tree && workspace_enter(&attempt->ws, &err))
-        record_error(run, task, &err);
-    attempt->prepared = tree && past->state > TASK_PREPARING;
-    attempt->agent_started = tree && worked; /* otherwise there is nothing to salvage */
-    return attempt;
-}
-
-struct attempt *resume_reopen(struct run *run, uint32_t task)
-{
-    return resume_reopen_as(run, task, run->resume->tasks[task].past);
-}
-
 /* Salvages the branch if the work tree is gone. */
 static bool save_branch(struct attempt *attempt, const struct evidence_task *past)
 {
-    bool saved = attempt->agent_started || !past->branch_commit ||
+    bool saved = attempt->agent.started || !past->branch_commit ||
                  evidence_has_commit(&attempt->run->resume->past, past->branch_commit) ||
                  strcmp(past->branch_commit, task_run(attempt)->start) == 0;
     return saved || attempt_salvage_commit(attempt, past->branch_commit);
@@ -102,8 +71,8 @@ static void land_again(struct run *run, uint32_t task)
     struct git_place at = run_place(run);
     struct err err = {0};
     bool moved;
-    resume_set(&tr->commit, &tr->status.commit, resume_commit(past));
-    resume_set(&tr->reason, &tr->status.reason, NULL);
+    task_set(&tr->commit, &tr->status.commit, resume_commit(past));
+    task_set(&tr->reason, &tr->status.reason, NULL);
     tr->status.finished = 0;
     task_report(run, task, ENGINE_LANDS_AGAIN);
     const char *was = past->branch_commit ? past->branch_commit : "";
@@ -112,7 +81,7 @@ static void land_again(struct run *run, uint32_t task)
         record_error(run, task, &err);
     struct attempt *attempt = resume_reopen(run, task);
     bool whole = workspace_is_whole(&attempt->ws);
-    if (!whole && !attempt->agent_started) { /* a worker makes it again */
+    if (!whole && !attempt->agent.started) { /* a worker makes it again */
         task_report(run, task, ENGINE_NEEDS_WORKSPACE);
         attempt->has_workspace = false;
         attempt_free(attempt);
@@ -138,8 +107,8 @@ static void resume_session(struct run *run, uint32_t task)
     attempt->has_workspace = false;     /* the next attempt owns it */
     attempt_free(attempt);
     tr->session = mem_str(run->resume->tasks[task].session);
-    resume_set(&tr->remake_from, NULL, next->remake_from);
-    resume_set(&tr->first_start, NULL, next->first_start);
+    task_set(&tr->remake_from, NULL, next->remake_from);
+    task_set(&tr->first_start, NULL, next->first_start);
     const struct engine_event ev = {.kind = ENGINE_SESSION_RESUMED,
                                     .task = task,
                                     .next = {.repair = next->repair,
@@ -162,27 +131,11 @@ static void close_lanes(struct run *run)
     }
 }
 
-void resume_record_found(struct run *run, uint32_t task)
-{
-    const struct evidence *all = &run->resume->past;
-    const struct evidence_task *past = run->resume->tasks[task].past;
-    struct task_run *tr = &run->tasks[task];
-    autobuf struct buf line = BUF_INIT;
-    const char *commit = evidence_has_commit(all, past->row.landed) ? past->row.landed
-                         : past->row.commit                         ? past->row.commit
-                                                                    : past->branch_commit;
-    resume_set(&tr->landed, &tr->status.landed, commit);
-    resume_set(&tr->reason, &tr->status.reason, NULL);
-    buf_addf(&line, "%s %s\n", commit, run->pf->plan.tasks[task].id);
-    record_landed(run, &line);
-    land_tell(run, task, strcmp(run->tip, all->base) == 0);
-}
-
 /* A person removed the further work on a landed task, which was in conflict. */
 static void forget_conflict(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    resume_set(&tr->reason, &tr->status.reason, NULL);
+    task_set(&tr->reason, &tr->status.reason, NULL);
     follow_up_restore(run, task);
 }
 
@@ -214,7 +167,8 @@ static void continue_task(struct run *run, uint32_t task)
         break;
     case RESUME_COMMIT:
         task_report(run, task, ENGINE_HELD);
-        attempt_stage(resume_reopen(run, task));
+        (void)resume_reopen(run, task);
+        task_report(run, task, ENGINE_FINISHED);
         break;
     case RESUME_CONTINUE:
         if (run->resume->one)

@@ -4,8 +4,14 @@
 #ifndef RUN_RESUME_RESUME_PRIVATE_H
 #define RUN_RESUME_RESUME_PRIVATE_H
 
+#include "base/err.h"
 #include "run/resume/decide.h"
-#include "run/run_private.h"
+#include "workspace/workspace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct attempt;
 
 /* decide.c */
 void resume_free(struct resume *resume);
@@ -39,10 +45,6 @@ void resume_one_go(struct run *run, uint32_t task);
 /* write_down.c: records the state of the resumed run, where a new run would record its beginning.
  */
 int resume_begin(struct run *run, struct err *err);
-
-/* Replaces a string of a task, and its public pointer `shown` if there is one; value may be NULL.
- */
-void resume_set(char **slot, const char **shown, const char *value);
 
 /* Resets a task to its start; keeps the number and the cost of its attempts. */
 void resume_forget(struct run *run, uint32_t task);

@@ -10,9 +10,18 @@
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
-#include "run/land/checkout_move.h"
+#include "plan/engine/limits/task_limits.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/salvage.h"
+#include "run/checkout/checkout_move.h"
 #include "run/land/clean_tree.h"
-#include "run/limits/output_limits.h"
+#include "run/report.h"
+#include "run/resume/decide.h"
+#include "run/resume/evidence.h"
+#include "run/state/record.h"
+#include "run/state/run_folder.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
@@ -49,7 +58,7 @@ static int remove_half_workspaces(const struct run *run, struct err *err)
 {
     autofree char *tmp = state_tmp_path(run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
-    autofree char *work = mem_printf("%s/%s", run->work_dir, run->id);
+    autofree char *work = mem_printf("%s/%s", run->work.dir, run->id);
     return dirs_remove_entries(tmp, own, "", err) || layers_tidy(work, run->pf->repo.common, err)
                ? -1
                : 0;
@@ -63,22 +72,14 @@ static int restore_tip(struct run *run, struct err *err)
     struct git_place at = run_place(run);
     autofree char *result = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
     bool moved, contained = false;
-    if ((!past->tip &&
-         git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: resume", &moved, err)) ||
-        (past->result && git_is_ancestor(&at, past->result, run->tip, &contained, err)))
+    if ((!past->tip && git_move_ref(&at, run->base.tip_ref, "", run->base.tip, "anabranch: resume",
+                                    &moved, err)) ||
+        (past->result && git_is_ancestor(&at, past->result, run->base.tip, &contained, err)))
         return -1;
     return contained &&
                    git_move_ref(&at, result, past->result, "", "anabranch: resume", &moved, err)
                ? -1
                : 0;
-}
-
-void resume_set(char **slot, const char **shown, const char *value)
-{
-    free(*slot);
-    *slot = value ? mem_str(value) : NULL;
-    if (shown)
-        *shown = *slot;
 }
 
 static enum failure parse_failure(const char *name)
@@ -102,7 +103,7 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
     int last = past->row.attempts;
     for (int n = anew && !past->events.has_message ? last - 1 : last;
          n > 0 && n >= last - under_way; n--) {
-        autofree char *path = attempt_file_path(run->dir, past->row.id, n, "feedback");
+        autofree char *path = attempt_file_path(run->files.dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
             continue;
@@ -144,16 +145,16 @@ static void load_status(struct run *run, uint32_t task, const struct evidence_ta
         .finished = row->finished,
         .exit_code = row->exit_code,
     };
-    resume_set(&tr->reason, &s->reason, row->reason);
-    resume_set(&tr->commit, &s->commit, row->commit);
-    resume_set(&tr->landed, &s->landed, row->landed);
-    resume_set(&tr->workspace, &s->workspace, row->workspace);
-    resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
+    task_set(&tr->reason, &s->reason, row->reason);
+    task_set(&tr->commit, &s->commit, row->commit);
+    task_set(&tr->landed, &s->landed, row->landed);
+    task_set(&tr->workspace, &s->workspace, row->workspace);
+    task_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base.start);
     tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->has_log_copies = row->attempts > 0;
-    resume_set(&tr->landed_before, NULL, past->events.landed);
-    resume_set(&tr->committed_before, NULL, past->events.committed);
+    task_set(&tr->landed_before, NULL, past->events.landed);
+    task_set(&tr->committed_before, NULL, past->events.committed);
     report_found(run, task, past);
 }
 
@@ -164,9 +165,9 @@ void resume_forget(struct run *run, uint32_t task)
     task_report(run, task, ENGINE_FORGOTTEN);
     s->finished = 0;
     s->exit_code = 0;
-    resume_set(&tr->reason, &s->reason, NULL);
-    resume_set(&tr->commit, &s->commit, NULL);
-    resume_set(&tr->landed, &s->landed, NULL);
+    task_set(&tr->reason, &s->reason, NULL);
+    task_set(&tr->commit, &s->commit, NULL);
+    task_set(&tr->landed, &s->landed, NULL);
 }
 
 /* Records a task that starts again as new at once, unless a part of it is left. */
@@ -183,7 +184,7 @@ static void load_task(struct run *run, uint32_t task)
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
         return;
     resume_forget(run, task);
-    resume_set(&tr->workspace, &tr->status.workspace, NULL);
+    task_set(&tr->workspace, &tr->status.workspace, NULL);
     tr->status.branch = NULL;
 }
 
@@ -193,8 +194,9 @@ static int save_dropped(struct run *run, const struct evidence_task *p, const st
     static const char why[] = "is no longer in the plan";
     struct change_limits usual = change_limits_of();
     struct git_place at = run_place(run);
-    const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
-    autofree char *index = attempt_file_path(run->dir, p->row.id, p->row.attempts, "salvage.index");
+    const char *start = p->row.start_commit ? p->row.start_commit : run->base.start;
+    autofree char *index =
+        attempt_file_path(run->files.dir, p->row.id, p->row.attempts, "salvage.index");
     autofree char *ref = salvage_ref(run, p->row.id, p->row.attempts);
     autofree char *message = salvage_message(run->id, p->row.id, p->row.attempts, start, why);
     struct salvage_job sj = {.commit = {.ws = ws,
@@ -276,16 +278,16 @@ int resume_begin(struct run *run, struct err *err)
     const struct resume *r = run->resume;
     clean_tree_tidy(run);
     checkout_move_tidy(run);
-    if (run->base &&
+    if (run->base.name &&
         (remove_locks(run, err) || remove_half_workspaces(run, err) || restore_tip(run, err)))
         return -1;
     if (record_tasks(run, err))
         return -1;
-    if (run->base)
+    if (run->base.name)
         restore_saved(run);
     for (size_t i = 0; i < r->dropped_count; i++) {
-        if (run->base ? drop_task(run, r->dropped[i], err)
-                      : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
+        if (run->base.name ? drop_task(run, r->dropped[i], err)
+                           : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
             return -1;
     }
     return r->one

@@ -4,8 +4,14 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "git/state_paths.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/salvage.h"
+#include "run/report.h"
 #include "run/resume/resume_private.h"
 #include "run/rework/follow_up.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
 
@@ -73,11 +79,11 @@ static int find_beginning(struct run *run, uint32_t task, struct continue_sessio
         return -1;
     t->repair = start == SESSION_WITH_CONFLICT ? REPAIR_CONFLICT : REPAIR_OWN;
     if (start == SESSION_ON_SALVAGE)
-        return git_call(&at, &t->start, err, "merge-base", t->from.s, run->tip, NULL);
+        return git_call(&at, &t->start, err, "merge-base", t->from.s, run->base.tip, NULL);
     if (start == SESSION_ON_COMMIT)
         buf_addstr(&t->start, run->tasks[task].commit);
     else if (start != SESSION_AS_LEFT)
-        buf_addstr(&t->start, run->tip);
+        buf_addstr(&t->start, run->base.tip);
     return 0;
 }
 
@@ -119,7 +125,7 @@ int continue_session_keep_words(const struct run *run, uint32_t task, int attemp
                                 const char *words, struct err *err)
 {
     autofree char *path =
-        attempt_file_path(run->dir, run->pf->plan.tasks[task].id, attempt, "feedback");
+        attempt_file_path(run->files.dir, run->pf->plan.tasks[task].id, attempt, "feedback");
     return file_replace_private(path, words, strlen(words), err);
 }
 
@@ -130,7 +136,7 @@ int continue_session_find(struct run *run, uint32_t task, struct continue_sessio
     const bool had_branch = tr->status.branch, had_workspace = tr->status.workspace;
     struct attempt *attempt = resume_reopen_as(run, task, t->past);
     if (t->past->state == TASK_CONFLICTED)
-        resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
+        task_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
     int rc = find_beginning(run, task, t, err);
     if (rc == 0 && !save_leftovers(attempt, t))
         rc = err_set(err, ERR_ENV, "could not save the work of task '%s'", t->past->row.id);
@@ -177,14 +183,14 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
     if (t->landed)
         follow_up_begin(run, task);
     if (tr->life->state == TASK_LANDED || tr->landed)
-        resume_set(&tr->commit, &tr->status.commit, NULL);
-    resume_set(&tr->landed, &tr->status.landed, NULL);
-    resume_set(&tr->reason, &tr->status.reason, NULL);
+        task_set(&tr->commit, &tr->status.commit, NULL);
+    task_set(&tr->landed, &tr->status.landed, NULL);
+    task_set(&tr->reason, &tr->status.reason, NULL);
     if (t->start.len)
-        resume_set(&tr->start, NULL, t->start.s);
+        task_set(&tr->start, NULL, t->start.s);
     tr->status.finished = 0;
-    resume_set(&tr->session, NULL, t->session);
-    resume_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
+    task_set(&tr->session, NULL, t->session);
+    task_set(&tr->remake_from, NULL, t->from.len ? t->from.s : NULL);
     const struct engine_event ev = {
         .kind = ENGINE_SESSION_RESUMED,
         .task = task,

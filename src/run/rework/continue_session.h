@@ -9,8 +9,16 @@
 #ifndef RUN_REWORK_CONTINUE_SESSION_H
 #define RUN_REWORK_CONTINUE_SESSION_H
 
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/node/node.h"
+#include "plan/engine/attempt/repair.h"
 #include "run/resume/evidence.h"
-#include "run/run_private.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run;
 
 struct continue_session {
     const struct evidence_task *past; /* what is known of the task; borrowed, like the two below */

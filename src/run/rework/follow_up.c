@@ -2,17 +2,22 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "run/attempt/attempt.h"
+#include "run/report.h"
 #include "run/resume/resume_private.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/task.h"
 
 void follow_up_begin(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     if (tr->landed)
-        resume_set(&tr->landed_before, NULL, tr->landed);
+        task_set(&tr->landed_before, NULL, tr->landed);
     if (tr->commit)
-        resume_set(&tr->committed_before, NULL, tr->commit);
+        task_set(&tr->committed_before, NULL, tr->commit);
     if (tr->start)
-        resume_set(&tr->start_before, NULL, tr->start);
+        task_set(&tr->start_before, NULL, tr->start);
     task_report_if(run, task, ENGINE_FOLLOW_UP_BEGAN, tr->landed_before);
 }
 
@@ -25,10 +30,10 @@ static void restore_start(struct run *run, struct task_run *tr)
     if (!tr->start_before && tr->committed_before) {
         autofree char *onto = mem_printf("%s^1", tr->landed_before);
         if (git_call(&at, &start, NULL, "merge-base", tr->committed_before, onto, NULL) == 0)
-            resume_set(&tr->start_before, NULL, start.s);
+            task_set(&tr->start_before, NULL, start.s);
     }
     if (tr->start_before)
-        resume_set(&tr->start, NULL, tr->start_before);
+        task_set(&tr->start, NULL, tr->start_before);
 }
 
 void follow_up_restore(struct run *run, uint32_t task)
@@ -36,11 +41,11 @@ void follow_up_restore(struct run *run, uint32_t task)
     struct task_run *tr = &run->tasks[task];
     struct arena a = {0};
     struct node *data = node_new_map(&a);
-    resume_set(&tr->landed, &tr->status.landed, tr->landed_before);
-    resume_set(&tr->commit, &tr->status.commit, tr->committed_before);
+    task_set(&tr->landed, &tr->status.landed, tr->landed_before);
+    task_set(&tr->commit, &tr->status.commit, tr->committed_before);
     restore_start(run, tr);
     node_put_string(&a, data, "commit", tr->landed);
-    node_put_string(&a, data, "base", run->base);
+    node_put_string(&a, data, "base", run->base.name);
     node_put_bool(&a, data, "unchanged", true);
     task_report(run, task, ENGINE_LANDING_STANDS);
     record_step(run, EV_TASK_LANDED, task, data);

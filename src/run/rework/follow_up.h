@@ -6,7 +6,11 @@
 #ifndef RUN_REWORK_FOLLOW_UP_H
 #define RUN_REWORK_FOLLOW_UP_H
 
-#include "run/run_private.h"
+#include "base/node/node.h"
+
+#include <stdint.h>
+
+struct run;
 
 /* The agent of a landed task is about to resume: keeps the landing. */
 void follow_up_begin(struct run *run, uint32_t task);

@@ -5,10 +5,16 @@
  */
 #include "run/resume/resume_private.h"
 
+#include "agent/agent.h"
 #include "base/mem.h"
 #include "git/state_paths.h"
 #include "plan/engine/rules/request_rule.h"
+#include "run/report.h"
+#include "run/resume/decide.h"
+#include "run/resume/evidence.h"
 #include "run/rework/continue_session.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
 
 #include <string.h>
 
@@ -17,9 +23,9 @@ static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
 {
     enum agent_engine engine = run_engine(run, task);
-    autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
+    autofree char *out = attempt_file_path(run->files.dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
-    if (!run->base || !past->row.engine || !agent_continues_ended(engine) ||
+    if (!run->base.name || !past->row.engine || !agent_continues_ended(engine) ||
         strcmp(past->row.engine, run_engine_name(run, task)) != 0)
         return NULL;
     if (past->events.next.session)

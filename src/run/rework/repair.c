@@ -2,9 +2,18 @@
 
 #include "base/mem.h"
 #include "git/merge/merge.h"
-#include "run/limits/park.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/feedback.h"
+#include "run/commit/unresolved.h"
 #include "run/prepare/prepare.h"
+#include "run/process/process.h"
+#include "run/report.h"
+#include "run/resume/decide.h"
 #include "run/resume/resume_private.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/task.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "workspace/fill/included.h"
@@ -25,22 +34,22 @@ static bool find_session(struct attempt *attempt)
     const struct evidence_task *past = run->resume ? run->resume->tasks[attempt->task].past : NULL;
     autofree char *out = attempt_file(attempt, "out");
     autobuf struct buf session = BUF_INIT;
-    const char *known = park_session(attempt);
+    const char *known = attempt_session(attempt);
     if (known && *known)
         return true;
     if (!past || !past->row.engine ||
         strcmp(past->row.engine, run_engine_name(run, attempt->task)) != 0 ||
         !agent_read_session(engine, out, &session))
         return false;
-    free(attempt->session);
-    attempt->session = buf_steal(&session);
+    free(attempt->agent.session);
+    attempt->agent.session = buf_steal(&session);
     return true;
 }
 
 struct session_facts repair_session(struct attempt *attempt)
 {
     const struct run *run = attempt->run;
-    bool whole = run->base && attempt->has_workspace && attempt->prepared &&
+    bool whole = run->base.name && attempt->has_workspace && attempt->prepare.done &&
                  workspace_is_whole(&attempt->ws);
     return (struct session_facts){
         .engine_resumes = agent_continues_ended(run_engine(run, attempt->task)),
@@ -80,14 +89,14 @@ static int find_merged_commit(struct attempt *attempt, struct buf *ret, struct e
 {
     struct git_place at = run_place(attempt->run);
     autofree char *message = mem_printf("Merge what has landed into task %s", task_of(attempt)->id);
-    const char *const parents[] = {task_run(attempt)->commit, attempt->candidate_base.s, NULL};
+    const char *const parents[] = {task_run(attempt)->commit, attempt->landing.base.s, NULL};
     enum land_style style = attempt->run->pf->plan.land_style;
     autobuf struct buf tree = BUF_INIT;
     if (style == LAND_STYLE_SQUASH || style == LAND_STYLE_REBASE) {
-        buf_add(ret, attempt->candidate.s, attempt->candidate.len);
+        buf_add(ret, attempt->landing.commit.s, attempt->landing.commit.len);
         return 0;
     }
-    return git_tree_of(&at, attempt->candidate.s, &tree, err) ||
+    return git_tree_of(&at, attempt->landing.commit.s, &tree, err) ||
                    git_commit_tree(&at, tree.s, parents, message, ret, err)
                ? -1
                : 0;
@@ -98,7 +107,7 @@ static int set_up_merged(struct attempt *attempt, struct err *err)
     autobuf struct buf merged = BUF_INIT;
     if (find_merged_commit(attempt, &merged, err) || move_branch(attempt, merged.s, err))
         return -1;
-    set_start(attempt, attempt->candidate_base.s);
+    set_start(attempt, attempt->landing.base.s);
     return 0;
 }
 
@@ -108,9 +117,9 @@ int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err)
     if (repair == REPAIR_MERGED)
         return set_up_merged(attempt, err);
     if (repair == REPAIR_CONFLICT) { /* repair_prepare() moves the branch after this is recorded */
-        set_start(attempt, attempt->run->tip);
-    } else if (tr->status.failure == FAILURE_SCOPE && attempt->branch_before.len) {
-        return move_branch(attempt, attempt->branch_before.s, err);
+        set_start(attempt, attempt->run->base.tip);
+    } else if (tr->status.failure == FAILURE_SCOPE && attempt->staged.branch_before.len) {
+        return move_branch(attempt, attempt->staged.branch_before.s, err);
     }
     return 0;
 }
@@ -121,7 +130,7 @@ void repair_wait(struct attempt *attempt)
     uint32_t task = attempt->task;
     struct task_run *tr = task_run(attempt);
     free(tr->session);
-    tr->session = mem_str(park_session(attempt));
+    tr->session = mem_str(attempt_session(attempt));
     attempt->has_workspace = false; /* the next attempt owns it */
     task_report_if(run, task, ENGINE_SESSION_KEPT, false);
     attempt_free(attempt);
@@ -137,10 +146,10 @@ static int remove_untracked(const struct attempt *attempt, struct err *err)
     autobuf struct buf others = BUF_INIT;
     autoclose int root = open(workspace_at(&attempt->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
-    at.excludes = attempt->excludes;
+    at.excludes = attempt->prepare.excludes;
     if (root < 0)
         return err_sys(err, "open '%s'", attempt->ws.path);
-    if (included_open(&brought, attempt->included_list, attempt->run->pf->repo.root, err) ||
+    if (included_open(&brought, attempt->prepare.included_list, attempt->run->pf->repo.root, err) ||
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
@@ -181,26 +190,13 @@ static void add_hunks(const struct task_run *tr, const char *path, const char *t
     }
 }
 
-static int read_blob(const struct git_place *at, const char *tree, const char *path,
-                     struct buf *out, bool *ret_found, struct err *err)
-{
-    autostrv struct strv args = {0};
-    int status;
-    strv_pushl(&args, "cat-file", "blob", NULL);
-    strv_pushf(&args, "%s:%s", tree, path);
-    if (git_try(at, &args, out, NULL, &status, err))
-        return -1;
-    *ret_found = status == 0;
-    return 0;
-}
-
 /* Sets text for this attempt alone, as it describes this workspace. */
 static void set_brief(struct attempt *attempt, const struct buf *text)
 {
     autobuf struct buf masked = BUF_INIT;
     secrets_mask(&attempt->run->secrets, text->s, text->len, &masked);
-    free(attempt->brief);
-    attempt->brief = buf_steal(&masked);
+    free(attempt->agent.brief);
+    attempt->agent.brief = buf_steal(&masked);
 }
 
 static int tell_conflict(struct attempt *attempt, const struct merge_result *m, struct err *err)
@@ -218,7 +214,7 @@ static int tell_conflict(struct attempt *attempt, const struct merge_result *m, 
         autobuf struct buf file = BUF_INIT;
         bool found;
         buf_addf(&text, "\n    %s", path);
-        if (hunks.len < HUNKS_MAX && read_blob(&at, m->tree.s, path, &file, &found, err))
+        if (hunks.len < HUNKS_MAX && unresolved_read_blob(&at, m->tree.s, path, &file, &found, err))
             return -1;
         add_hunks(tr, path, file.s, &hunks);
     }
@@ -266,7 +262,7 @@ static int repeat_merge(struct attempt *attempt, struct err *err)
 static int keep_brief(const struct attempt *attempt, struct err *err)
 {
     autofree char *path = attempt_file(attempt, "feedback");
-    return file_replace_private(path, attempt->brief, strlen(attempt->brief), err);
+    return file_replace_private(path, attempt->agent.brief, strlen(attempt->agent.brief), err);
 }
 
 static void check_out(struct attempt *attempt);
@@ -287,7 +283,7 @@ static void on_checked_out(struct attempt *attempt, int exit_code)
                 (repeat_merge(attempt, &err) || keep_brief(attempt, &err)))) {
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     } else {
-        attempt_run_agent(attempt);
+        task_report(attempt->run, attempt->task, ENGINE_WORKSPACE_READY);
     }
 }
 
@@ -311,7 +307,7 @@ void repair_prepare(struct attempt *attempt)
     attempt->repair = tr->life->repair;
     task_report(attempt->run, attempt->task, ENGINE_REPAIR_BEGAN);
     if (attempt->repair < REPAIR_MERGED) {
-        attempt_run_agent(attempt);
+        task_report(attempt->run, attempt->task, ENGINE_WORKSPACE_READY);
         return;
     }
     /* A git that died with the verification may have left this lock. */
@@ -342,7 +338,7 @@ static void on_made_again(struct attempt *attempt)
     struct git_place here = workspace_place(&attempt->ws);
     autofree char *from = steal_ptr(tr->remake_from);
     struct err err = {0};
-    attempt->after_prepare = NULL; /* from here on it is a normal attempt */
+    attempt->prepare.after_prepare = NULL; /* from here on it is a normal attempt */
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
         attempt_fail(attempt, FAILURE_SETUP, "%s", err.msg);
     else {
@@ -366,70 +362,6 @@ void repair_make_again(struct attempt *attempt)
         prepare_again(attempt, on_made_again);
 }
 
-static void add_path(struct buf *out, const char *path)
-{
-    buf_addf(out, "%s%s", out->len ? ", " : "", path);
-}
-
-static int find_markers(const struct git_place *at, const struct task_run *tr, struct buf *ret,
-                        struct err *err)
-{
-    autofree char *pattern = mem_printf("^(<<<<<<< %s|>>>>>>> %s)", tr->start, tr->commit);
-    return git_call(at, ret, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
-                    "--no-ext-diff", "--no-textconv", "--text", "-G", pattern, tr->start, "--",
-                    NULL);
-}
-
-/* True if an unmerged path is still as the merge left it. */
-static int is_untouched(const struct git_place *at, const char *tree, const char *path, bool *ret,
-                        struct err *err)
-{
-    autobuf struct buf left = BUF_INIT, now = BUF_INIT;
-    bool was, is;
-    if (read_blob(at, tree, path, &left, &was, err) || read_blob(at, ":0", path, &now, &is, err))
-        return -1;
-    *ret = was == is && left.len == now.len && memcmp(left.s, now.s, now.len) == 0;
-    return 0;
-}
-
-/* unmerged: lines "MODE ID STAGE\tPATH", up to three for each path. */
-static int check_unmerged(const struct git_place *at, const struct buf *unmerged, const char *tree,
-                          struct buf *ret_paths, struct err *err)
-{
-    const char *last = "";
-    for (const char *s = unmerged->s; s < unmerged->s + unmerged->len; s += strlen(s) + 1) {
-        const char *tab = strchr(s, '\t'), *path = tab ? tab + 1 : s;
-        bool untouched;
-        if (strcmp(path, last) == 0)
-            continue;
-        last = path;
-        if (is_untouched(at, tree, path, &untouched, err))
-            return -1;
-        if (untouched)
-            add_path(ret_paths, path);
-    }
-    return 0;
-}
-
-int repair_unresolved(struct attempt *attempt, struct buf *ret_paths, struct err *err)
-{
-    const struct task_run *tr = task_run(attempt);
-    struct git_place here = workspace_place(&attempt->ws), staged = here,
-                     at = run_place(attempt->run);
-    autofree char *index = attempt_file(attempt, "index");
-    autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
-    automerge struct merge_result m = MERGE_RESULT_INIT;
-    workspace_set_tree(&attempt->ws, &at);
-    staged.index = index;
-    if (find_markers(&staged, tr, &marked, err) ||
-        git_call(&here, &unmerged, err, "ls-files", "-z", "--unmerged", NULL) ||
-        (unmerged.len && merge_trees(&at, tr->start, tr->commit, &m, err)))
-        return -1;
-    for (const char *p = marked.s; p < marked.s + marked.len; p += strlen(p) + 1)
-        add_path(ret_paths, p);
-    return check_unmerged(&staged, &unmerged, m.tree.s, ret_paths, err);
-}
-
 int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *err)
 {
     struct task_run *tr = task_run(attempt);
@@ -437,7 +369,7 @@ int repair_give_up(struct attempt *attempt, struct buf *ret_files, struct err *e
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf start = BUF_INIT;
     workspace_set_tree(&attempt->ws, &at);
-    if (merge_trees(&at, attempt->run->tip, tr->commit, &m, err) ||
+    if (merge_trees(&at, attempt->run->base.tip, tr->commit, &m, err) ||
         merge_describe(&at, &m, ret_files, err) ||
         git_call(&at, &start, err, "merge-base", tr->commit, tr->start, NULL) ||
         move_branch(attempt, tr->commit, err))

@@ -27,7 +27,11 @@
 #ifndef RUN_REWORK_REPAIR_H
 #define RUN_REWORK_REPAIR_H
 
-#include "run/run_private.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/engine/attempt/failure_outcome.h"
+
+struct attempt;
 
 /* Finds out whether we can resume the agent of a failed attempt, whose work is salvaged. May read
  * the session from its output. */
@@ -39,16 +43,13 @@ int repair_set_up(struct attempt *attempt, enum repair repair, struct err *err);
 /* Ends the attempt; the next one resumes its session. */
 void repair_wait(struct attempt *attempt);
 
-/* If the attempt is a repair, prepares its workspace. Always calls attempt_run_agent() or
- * attempt_fail() afterwards. */
+/* If the attempt is a repair, prepares its workspace. Then reports ENGINE_WORKSPACE_READY, or
+ * the attempt fails. */
 void repair_prepare(struct attempt *attempt);
 
 /* The same for a workspace that is gone: first makes it again, from the task's start or its
  * salvaged work. */
 void repair_make_again(struct attempt *attempt);
-
-/* Appends the staged paths that are still in conflict. */
-int repair_unresolved(struct attempt *attempt, struct buf *ret_paths, struct err *err);
 
 /* Gives up a conflict: restores branch and start of the task to their state before the repair, and
  * appends the conflicting paths. */

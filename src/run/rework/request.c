@@ -3,11 +3,23 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "git/state_paths.h"
+#include "run/agent/run_agent.h"
+#include "run/attempt/attempt.h"
+#include "run/attempt/end.h"
+#include "run/attempt/fail.h"
+#include "run/attempt/salvage.h"
 #include "run/limits/budget.h"
-#include "run/limits/park.h"
+#include "run/prepare/prepare.h"
+#include "run/report.h"
 #include "run/resume/resume_private.h"
 #include "run/rework/continue_session.h"
-#include "run/rework/repair.h"
+#include "run/rework/message.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
+#include "run/state/task.h"
+#include "run/state/wake.h"
+#include "run/watch/other_runs.h"
 #include "sys/fs/file.h"
 
 #include <string.h>
@@ -42,9 +54,10 @@ static char *find_session(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
     enum agent_engine engine = run_engine(run, task);
-    autofree char *out = attempt_file_path(run->dir, id_of(run, task), tr->status.attempts, "out");
+    autofree char *out =
+        attempt_file_path(run->files.dir, id_of(run, task), tr->status.attempts, "out");
     autobuf struct buf session = BUF_INIT;
-    if (!run->base || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))
+    if (!run->base.name || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))
         return NULL;
     if (tr->last_session)
         return mem_str(tr->last_session);
@@ -64,10 +77,10 @@ static int load_known(struct known *k, struct err *err)
                                              .attempts = tr->status.attempts,
                                              .workspace = k->workspace},
                                      .state = tr->life->state};
-    if (!run->base || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
+    if (!run->base.name || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
         return 0;
     k->past.branch_commit = k->branch.s;
-    return git_is_ancestor(&at, k->branch.s, run->tip, &k->safe, err);
+    return git_is_ancestor(&at, k->branch.s, run->base.tip, &k->safe, err);
 }
 
 static bool is_session_known(struct known *k)
@@ -75,7 +88,7 @@ static bool is_session_known(struct known *k)
     struct attempt *attempt = k->run->tasks[k->task].attempt;
     if (attempt && attempt->tick) /* it may have told us its session just now */
         (void)attempt_read_output(attempt);
-    const char *session = attempt ? park_session(attempt) : NULL;
+    const char *session = attempt ? attempt_session(attempt) : NULL;
     if (!attempt)
         session = k->session = find_session(k->run, k->task);
     return session && *session;
@@ -111,7 +124,8 @@ static void add_attempt_facts(const struct task_run *tr, struct facts *f)
     facts_set(f, FACT_ATTEMPT, attempt);
     facts_set(f, FACT_WORKING, attempt && attempt->tick && !attempt->stopped);
     facts_set(f, FACT_STOPPED, attempt && attempt->stopped);
-    facts_set(f, FACT_STOPPABLE, attempt && attempt->process.watch && !attempt->tearing_down);
+    facts_set(f, FACT_STOPPABLE,
+              attempt && attempt->process.watch && !attempt->prepare.tearing_down);
     facts_set(f, FACT_STARTED, tr->status.attempts);
     facts_set(f, FACT_LIMITED, tr->life->parked);
     facts_set(f, FACT_SESSION_WAITS, tr->session);
@@ -128,7 +142,7 @@ static struct facts known_facts(const struct known *k, uint32_t *ret_need)
     facts_set(&f, FACT_RUN_BUDGET_SPENT, run->engine->budgets.run.exceeded);
     facts_set(&f, FACT_TASK_BUDGET_SPENT, budget_is_spent(run, task));
     facts_set(&f, FACT_DRAINING, run->engine->draining);
-    facts_set(&f, FACT_RESUMABLE, run->base && agent_continues_ended(run_engine(run, task)));
+    facts_set(&f, FACT_RESUMABLE, run->base.name && agent_continues_ended(run_engine(run, task)));
     add_attempt_facts(&run->tasks[task], &f);
     return f;
 }
@@ -169,7 +183,7 @@ static void recall_feedback(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     autofree char *path =
-        attempt_file_path(run->dir, id_of(run, task), tr->status.attempts, "feedback");
+        attempt_file_path(run->files.dir, id_of(run, task), tr->status.attempts, "feedback");
     autobuf struct buf text = BUF_INIT;
     bool some = file_read(path, WORDS_MAX, &text, NULL) == 0;
     free(tr->feedback);
@@ -208,7 +222,7 @@ static void discard_last_attempt(struct run *run, uint32_t task, const struct kn
 {
     struct attempt *attempt = resume_reopen_as(run, task, &k->past);
     const char *commit = k->past.branch_commit;
-    bool saved = attempt->agent_started || !commit || k->safe ||
+    bool saved = attempt->agent.started || !commit || k->safe ||
                  strcmp(commit, run->tasks[task].start) == 0 ||
                  attempt_salvage_commit(attempt, commit);
     if (saved) {
@@ -287,11 +301,6 @@ static void record_said(struct run *run, uint32_t task, const char *words)
     arena_done(&a);
 }
 
-static char *join_messages(const char *first, const char *words)
-{
-    return first ? mem_printf("%s\n\n%s", first, words) : mem_str(words);
-}
-
 /* Adds the message to the feedback for the next attempt. In a conflict, other text tells the agent
  * what is wrong. */
 static int say_next(struct run *run, uint32_t task, const char *words, struct err *err)
@@ -299,8 +308,8 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
     struct task_run *tr = &run->tasks[task];
     bool other = tr->life->repair == REPAIR_CONFLICT && !tr->life->has_message;
     /* We record an attempt that resumes a session only when its agent starts. */
-    int attempt = tr->status.attempts - (tr->attempt && tr->attempt->session);
-    autofree char *all = join_messages(other ? NULL : tr->feedback, words);
+    int attempt = tr->status.attempts - (tr->attempt && tr->attempt->agent.session);
+    autofree char *all = message_join(other ? NULL : tr->feedback, words);
     if (continue_session_keep_words(run, task, attempt, all, err))
         return -1;
     free(tr->feedback);
@@ -314,7 +323,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
 static int say_later(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
-    autofree char *all = join_messages(tr->pending_message, words);
+    autofree char *all = message_join(tr->pending_message, words);
     if (continue_session_keep_words(run, task, tr->status.attempts, all, err))
         return -1;
     free(tr->pending_message);
@@ -335,39 +344,4 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
     if (answer == REQUEST_DELIVER_NEXT)
         return say_next(run, task, words, err);
     return rework_task(&k, answer, words, text, err);
-}
-
-void request_pass_on(struct attempt *attempt)
-{
-    struct task_run *tr = task_run(attempt);
-    autofree char *words = steal_ptr(tr->pending_message);
-    if (!words)
-        return;
-    autofree char *all = join_messages(attempt->has_feedback ? tr->feedback : NULL, words);
-    attempt_tell(attempt, all);
-}
-
-bool request_follow_up(struct attempt *attempt)
-{
-    struct run *run = attempt->run;
-    struct task_run *tr = task_run(attempt);
-    autofree char *words = steal_ptr(tr->pending_message);
-    struct err err = {0};
-    if (!words)
-        return false;
-    if (engine_is_ending(run->engine) || engine_is_draining(run->engine)) {
-        (void)err_set(&err, ERR_ENV, "its agent did not get the message: the run ends");
-        record_error(run, attempt->task, &err);
-        return false;
-    }
-    resume_set(&tr->session, NULL, park_session(attempt));
-    const struct engine_event ev = {.kind = ENGINE_SESSION_RESUMED,
-                                    .task = attempt->task,
-                                    .next = {.repair = REPAIR_OWN, .has_message = true}};
-    (void)run_report(run, &ev);
-    free(tr->feedback);
-    tr->feedback = mem_str(words);
-    continue_session_record(run, attempt->task, words);
-    repair_wait(attempt);
-    return true;
 }

@@ -9,8 +9,14 @@
 #ifndef RUN_REWORK_REQUEST_H
 #define RUN_REWORK_REQUEST_H
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "plan/engine/rules/request_rule.h"
-#include "run/run_private.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run;
 
 /* Both append to `text` what they did. If the task's state does not allow it, they return -1 with
  * ERR_INPUT and the reason. */
@@ -22,12 +28,5 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
  * ERR_INPUT and the reason. An attempt that is to be stopped has left the landing queue. */
 int request_judge(struct run *run, uint32_t task, enum request_kind kind, enum request_answer *ret,
                   struct buf *text, struct err *err);
-
-/* Called when the agent of an attempt is done. If a message waits for it, starts the next attempt
- * with that message, frees this attempt and returns true. */
-bool request_follow_up(struct attempt *attempt);
-
-/* Called when an attempt fails: passes a waiting message to the next attempt. */
-void request_pass_on(struct attempt *attempt);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/shell_quote.h"
-#include "run/land/checkout_move.h"
+#include "run/checkout/checkout_move.h"
 
 #include <string.h>
 

@@ -1,9 +1,13 @@
-#include "run/run_private.h"
+#include "run/state/record.h"
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "doc/doc.h"
 #include "plan/words.h"
+#include "run/attempt/attempt.h"
+#include "run/report.h"
+#include "run/state/run_state.h"
+#include "run/state/status.h"
 #include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
@@ -43,8 +47,8 @@ static int write_event(struct run *run, struct event *ev, struct err *err)
 
 static void notify_observers(struct run *run, const struct event *ev)
 {
-    for (size_t i = 0; i < run->observers.n; i++)
-        run->observers.v[i].fn(run->observers.v[i].ctx, ev);
+    for (size_t i = 0; i < run->audience.observers.n; i++)
+        run->audience.observers.v[i].fn(run->audience.observers.v[i].ctx, ev);
 }
 
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
@@ -157,11 +161,11 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
 {
     struct store_run row = {
         .id = run->id,
-        .plan = run->plan_path,
+        .plan = run->files.plan,
         .name = run->pf->plan.name,
-        .base = run->base,
-        .base_commit = run->base_commit,
-        .tip = run->tip,
+        .base = run->base.name,
+        .base_commit = run->base.start,
+        .tip = run->base.tip,
         .state = state,
         .started = run->started,
         .finished = run->finished,
@@ -174,7 +178,7 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
 
 static void append_lines(struct run *run, const char *name, const struct buf *lines)
 {
-    autofree char *path = mem_printf("%s/%s", run->dir, name);
+    autofree char *path = mem_printf("%s/%s", run->files.dir, name);
     autoclose int fd = -1;
     struct err err = {0};
     if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, &fd, &err) == 0 &&

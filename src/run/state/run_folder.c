@@ -7,7 +7,7 @@
 #include "doc/doc.h"
 #include "git/state_paths.h"
 #include "plan/words.h"
-#include "run/run_private.h"
+#include "run/state/run_state.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -41,7 +41,7 @@ static void inline_prompt(const struct plan_file *pf, const struct task *t, stru
 /* True if we can read the values of secrets again from the plan's file. */
 static bool can_hide_secrets(const struct run *run)
 {
-    return !run->opts.derived && strcmp(run->plan_path, "-") != 0;
+    return !run->opts.derived && strcmp(run->files.plan, "-") != 0;
 }
 
 static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
@@ -119,7 +119,8 @@ static void put_digest(const struct run *run, struct node *map, struct arena *a)
 {
     autobuf struct buf text = BUF_INIT;
     char digest[HASH_SHA256_DIGITS + 1];
-    if (strcmp(run->plan_path, "-") == 0 || file_read_input(run->plan_path, PLAN_MAX, &text, NULL))
+    if (strcmp(run->files.plan, "-") == 0 ||
+        file_read_input(run->files.plan, PLAN_MAX, &text, NULL))
         return;
     sha256_hex(text.s, text.len, digest);
     node_put_string(a, map, "plan_digest", digest);
@@ -169,13 +170,14 @@ static void put_run(const struct run *run, bool hide, struct buf *out)
     struct node *map = node_new_map(&a);
     node_put_int(&a, map, "version", VERSION);
     node_put_string(&a, map, "run", run->id);
-    node_put_string(&a, map, "plan", run->plan_path);
+    node_put_string(&a, map, "plan", run->files.plan);
     node_put_string(&a, map, "plan_file",
-                    run->plan_file ? run->plan_file : make_absolute(run->plan_path, &a));
+                    run->files.plan_copy ? run->files.plan_copy
+                                         : make_absolute(run->files.plan, &a));
     node_put_string(&a, map, "plan_dir", run->pf->dir);
     node_put_int(&a, map, "vocabulary", run->pf->plan.kind);
-    node_put_string(&a, map, "base", run->base);
-    node_put_string(&a, map, "base_commit", run->base_commit);
+    node_put_string(&a, map, "base", run->base.name);
+    node_put_string(&a, map, "base_commit", run->base.start);
     node_put_int(&a, map, "started", run->started);
     node_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
     node_put_bool(&a, map, "hides_secrets", hide);
@@ -207,8 +209,8 @@ static int add_digests(struct store *store, const char *run, const struct buf *d
 
 static int write_both(const struct run *run, bool hide, struct err *err)
 {
-    autofree char *plan_path = mem_printf("%s/plan.json", run->dir);
-    autofree char *run_path = mem_printf("%s/run.json", run->dir);
+    autofree char *plan_path = mem_printf("%s/plan.json", run->files.dir);
+    autofree char *run_path = mem_printf("%s/run.json", run->files.dir);
     autobuf struct buf plan = BUF_INIT, text = BUF_INIT, digests = BUF_INIT;
     put_plan(run->pf, hide, &plan);
     put_run(run, hide, &text);

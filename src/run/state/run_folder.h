@@ -14,6 +14,7 @@
 #ifndef RUN_STATE_RUN_FOLDER_H
 #define RUN_STATE_RUN_FOLDER_H
 
+#include "base/err.h"
 #include "base/strv.h"
 #include "project/secrets.h"
 #include "run/run.h"

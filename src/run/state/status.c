@@ -1,19 +1,21 @@
 /*
  * The public state of a run.
  */
-#include "run/run_private.h"
+#include "run/state/status.h"
 
+#include "agent/agent.h"
 #include "plan/words.h"
-#include "run/limits/lane.h"
 #include "run/resume/decide.h"
+#include "run/run.h"
+#include "run/state/run_state.h"
 
 #include <string.h>
 
 enum agent_engine run_engine(const struct run *run, uint32_t task)
 {
     enum agent_engine own = run->pf->plan.tasks[task].engine;
-    if (lane_uses_fallback(run, task))
-        return lane_fallback_engine(run, task);
+    if (run_uses_fallback(run, task))
+        return run_fallback_engine(run, task);
     if (run->opts.engine)
         return run->opts.engine;
     return own ? own : ENGINE_CLAUDE;
@@ -36,17 +38,17 @@ const char *run_id(const struct run *run)
 
 const char *run_dir(const struct run *run)
 {
-    return run->dir;
+    return run->files.dir;
 }
 
 const char *run_state_dir(const struct run *run)
 {
-    return run->state_dir;
+    return run->files.state;
 }
 
 const char *run_base(const struct run *run)
 {
-    return run->base;
+    return run->base.name;
 }
 
 const struct git_repo *run_repo(const struct run *run)
@@ -56,7 +58,7 @@ const struct git_repo *run_repo(const struct run *run)
 
 const char *run_base_commit(const struct run *run)
 {
-    return run->base_commit;
+    return run->base.start;
 }
 
 size_t run_workers(const struct run *run)
@@ -70,7 +72,7 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
     struct task_terms terms = {
         .engine = run_engine_name(run, task),
         .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
-        .idle_timeout = stall_limit(run, task),
+        .idle_timeout = run_idle_timeout(run, task),
     };
     struct retries retries = engine_retries(run->engine, task);
     for (int f = 0; f < FAILURE_RETRY_COUNT; f++)
@@ -118,12 +120,12 @@ static bool has_failed_after_landing(const struct run *run, size_t task)
  * failed, that is a failure of this command, but not of the run. */
 static struct run_result count_results(const struct run *run, bool all)
 {
-    struct run_result r = {.signal = run->signal,
-                           .result = run->result,
-                           .advice = run->advice,
-                           .refusal = run->refusal};
-    r.published =
-        !run->base || (strcmp(run->tip, run->published) == 0 && !run->publisher.may_be_undone);
+    struct run_result r = {.signal = run->turn.signal,
+                           .result = run->base.result,
+                           .advice = run->base.advice,
+                           .refusal = run->base.refusal};
+    r.published = !run->base.name || (strcmp(run->base.tip, run->base.published) == 0 &&
+                                      !run->publisher.may_be_undone);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (!all && run->opts.wanted && !run->opts.wanted[i])
             continue;
@@ -171,4 +173,33 @@ struct run_result run_result(const struct run *run)
 struct run_result run_whole_result(const struct run *run)
 {
     return count_results(run, true);
+}
+
+enum agent_engine run_fallback_engine(const struct run *run, uint32_t task)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    enum agent_engine own = t->engine ? t->engine : ENGINE_CLAUDE;
+    return run->opts.engine ? run->opts.engine : t->fallback.engine ? t->fallback.engine : own;
+}
+
+int32_t run_lane(const struct run *run, uint32_t task)
+{
+    return run->engine->lanes.used[task];
+}
+
+/* The preflight asks before there are lanes. */
+bool run_uses_fallback(const struct run *run, uint32_t task)
+{
+    return run->engine->lanes.count && run_lane(run, task) != run->engine->tasks[task].lane;
+}
+
+int64_t run_idle_timeout(const struct run *run, uint32_t task)
+{
+    int64_t own = run->pf->plan.tasks[task].idle_timeout;
+    return own > 0 ? own : agent_idle(run_engine(run, task));
+}
+
+const struct resume *run_resumed(const struct run *run)
+{
+    return run->resume;
 }

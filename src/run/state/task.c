@@ -1,11 +1,16 @@
 /*
  * Changes the state of tasks, and of the tasks that depend on them.
  */
-#include "run/run_private.h"
+#include "run/state/task.h"
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "run/attempt/attempt.h"
+#include "run/report.h"
 #include "run/rework/follow_up.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/state/wake.h"
 #include "sys/clock.h"
 
 void task_report_and_record(struct run *run, uint32_t task, enum engine_event_kind kind)
@@ -33,9 +38,10 @@ static void record_skipped(struct run *run, uint32_t task, char *reason)
     arena_done(&a);
 }
 
-void task_record_skipped(struct run *run, uint32_t task, uint32_t need)
+void do_skip(struct run *run, const struct action *a, const struct engine_event *ev)
 {
-    record_skipped(run, task, mem_printf("needs '%s'", run->pf->plan.tasks[need].id));
+    record_skipped(run, (uint32_t)a->task,
+                   mem_printf("needs '%s'", run->pf->plan.tasks[ev->task].id));
 }
 
 void task_ended(struct run *run, uint32_t task)
@@ -44,8 +50,10 @@ void task_ended(struct run *run, uint32_t task)
     run_wake(run);
 }
 
-void task_record_unskipped(struct run *run, uint32_t task)
+void do_unskip(struct run *run, const struct action *a, const struct engine_event *ev)
 {
+    uint32_t task = (uint32_t)a->task;
+    (void)ev;
     struct task_run *tr = &run->tasks[task];
     free(tr->reason);
     tr->reason = NULL;
@@ -97,4 +105,12 @@ void task_retry_later(struct run *run, uint32_t task, int64_t delay)
     task_report(run, task, ENGINE_WAITS_FOR_TIME);
     record_task(run, task);
     tr->retry_timer = loop_timer(run->loop, delay, on_retry_timer, tr);
+}
+
+void task_set(char **slot, const char **shown, const char *value)
+{
+    free(*slot);
+    *slot = value ? mem_str(value) : NULL;
+    if (shown)
+        *shown = *slot;
 }

@@ -4,8 +4,8 @@
 #include "base/text/str.h"
 #include "git/state_paths.h"
 #include "run/resume/evidence.h"
-#include "run/run_private.h"
 #include "run/state/run_folder.h"
+#include "run/state/run_state.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 
@@ -56,7 +56,7 @@ static bool note_branch(void *ctx, const struct store_task *row)
 
 static void note_folder(struct other_runs *o, const struct run *run, const char *id)
 {
-    autofree char *dir = run_path(run->state_dir, id);
+    autofree char *dir = run_path(run->files.state, id);
     autosaved struct run_folder saved;
     struct task_search s = {.others = o, .saved = &saved};
     struct err none = {0};
@@ -73,7 +73,7 @@ static void note_folder(struct other_runs *o, const struct run *run, const char 
 /* A worktree exists before git writes its HEAD, so its real path is known. */
 static void load_notes(struct other_runs *o, const struct run *run)
 {
-    autofree char *path = mem_printf("%s/" RUN_MADE, run->dir);
+    autofree char *path = mem_printf("%s/" RUN_MADE, run->files.dir);
     autobuf struct buf list = BUF_INIT;
     struct err none = {0};
     if (file_read_own(path, NOTES_MAX, &list, &none))

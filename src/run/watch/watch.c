@@ -1,6 +1,10 @@
-#include "run/watch/watch_private.h"
+#include "run/watch/watch.h"
 
 #include "base/mem.h"
+#include "run/attempt/attempt.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/watch_private.h"
 
 #include <string.h>
 
@@ -139,7 +143,8 @@ void repo_watch_peek(struct run *run)
     struct err none = {0};
     s->staged = (struct staged){.first = BUF_INIT};
     s->state = (struct shared_state){.packed = PACKED_REFS_INIT};
-    s->has_checkout = user_files_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
+    s->has_checkout =
+        user_files_open(&s->checkout, &run->pf->repo, strlen(run->base.tip), &none) == 0;
 }
 
 int repo_watch_begin(struct run *run, struct err *err)

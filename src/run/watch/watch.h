@@ -27,7 +27,13 @@
 #ifndef RUN_WATCH_WATCH_H
 #define RUN_WATCH_WATCH_H
 
-#include "run/run_private.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct attempt;
+struct run;
+struct repo_watch;
 
 int repo_watch_begin(struct run *run, struct err *err); /* does nothing outside a repository */
 void repo_watch_free(struct repo_watch *shared);

@@ -8,7 +8,11 @@
 #include "base/text/str.h"
 #include "git/format/loose_ref.h"
 #include "git/state_paths.h"
-#include "run/resume/evidence.h"
+#include "run/attempt/attempt.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/other_runs.h"
+#include "run/watch/watch.h"
 #include "workspace/commit/salvage.h"
 #include "workspace/commit/vault.h"
 
@@ -89,7 +93,7 @@ void shared_conflicted(struct run *run, uint32_t task)
         return;
     if (git_resolve(&at, tr->branch, &commit, &note) == 0) {
         vec_push(&run->repo_watch->conflicts, (struct shared_conflict){task, mem_str(commit.s)});
-        const char *start = tr->start ? tr->start : run->base_commit;
+        const char *start = tr->start ? tr->start : run->base.start;
         if (vault_keep(&at, tr->branch, commit.s, start, &note, &err))
             record_error(run, task, &err);
     }
@@ -101,7 +105,7 @@ static bool has_commit(const struct run *run, const char *commit)
 {
     struct git_place at = run_place(run);
     bool yes = false;
-    return git_is_ancestor(&at, commit, run->base_ref, &yes, NULL) == 0 && yes;
+    return git_is_ancestor(&at, commit, run->base.ref, &yes, NULL) == 0 && yes;
 }
 
 /* Restores the branch of a task in conflict, unless a person has resolved the conflict: then
@@ -132,7 +136,7 @@ static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, 
     struct err none = {0}, err = {0};
     if (git_is_ancestor(&at, c->commit, now, &above, NULL) || !above)
         report_ref(l, &change);
-    if (vault_keep(&at, change.name, now, l->run->base_commit, &none, &err))
+    if (vault_keep(&at, change.name, now, l->run->base.start, &none, &err))
         record_error(l->run, c->task, &err);
     free(c->commit);
     c->commit = mem_str(now);
@@ -170,13 +174,14 @@ void repo_watch_restore_tip(struct run *run)
     autobuf struct buf now = BUF_INIT;
     struct err err = {0}, none = {0};
     bool moved = false;
-    if (git_resolve(&at, run->tip_ref, &now, &none) == 0 && strcmp(now.s, run->tip) == 0)
+    if (git_resolve(&at, run->base.tip_ref, &now, &none) == 0 && strcmp(now.s, run->base.tip) == 0)
         return;
-    if (git_move_ref(&at, run->tip_ref, now.s, run->tip, "anabranch: restore", &moved, &err))
+    if (git_move_ref(&at, run->base.tip_ref, now.s, run->base.tip, "anabranch: restore", &moved,
+                     &err))
         record_error(run, -1, &err);
     struct finding f = {.what = "ref",
-                        .name = run->tip_ref,
-                        .from = run->tip,
+                        .name = run->base.tip_ref,
+                        .from = run->base.tip,
                         .to = now.len ? now.s : NULL,
                         .restored = moved};
     if (run->repo_watch)
@@ -226,7 +231,7 @@ static bool was_landed_by_other_run(struct run *run, const char *commit)
 static void report_base(struct repo_watch_look *l, const char *from, const char *to)
 {
     struct repo_watch *s = l->run->repo_watch;
-    struct git_change c = {.name = l->run->base_ref,
+    struct git_change c = {.name = l->run->base.ref,
                            .from = {.s = from, .len = strlen(from)},
                            .to = {.s = to, .len = to ? strlen(to) : 0}};
     if (to && s->base_told && strcmp(s->base_told, to) == 0)
@@ -241,7 +246,7 @@ static void report_base(struct repo_watch_look *l, const char *from, const char 
 static bool is_known_to_run(const struct run *run, const char *commit)
 {
     const char *target = run->publisher.target;
-    return strcmp(commit, run->published) == 0 ||
+    return strcmp(commit, run->base.published) == 0 ||
            (publication_is_busy(&run->publisher.publication) && target &&
             strcmp(commit, target) == 0);
 }
@@ -259,11 +264,12 @@ static void check_ref(struct repo_watch_look *l, const struct git_change *c)
     if (str_begins(c->name, SALVAGE_REFS)) {
         check_salvage(l, c);
     } else if (str_begins(c->name, "refs/anabranch/")) {
-        if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
+        if (strcmp(c->name, run->base.tip_ref) == 0 &&
+            (!c->to.s || strcmp(c->to.s, run->base.tip) != 0))
             repo_watch_restore_tip(l->run);
-    } else if (strcmp(c->name, run->base_ref) == 0) {
+    } else if (strcmp(c->name, run->base.ref) == 0) {
         if (!c->to.s || !is_known_to_run(run, c->to.s))
-            report_base(l, run->published, c->to.s);
+            report_base(l, run->base.published, c->to.s);
     } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->repo_watch->ours, c->name, strlen(c->name)) &&

@@ -5,6 +5,10 @@
 
 #include "base/mem.h"
 #include "git/config/config_file.h"
+#include "run/attempt/attempt.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/other_runs.h"
 
 #include <string.h>
 #include <strings.h>

@@ -7,6 +7,9 @@
 
 #include "base/mem.h"
 #include "base/text/shell_quote.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/other_runs.h"
 #include "sys/fs/beneath.h"
 #include "sys/own_fd.h"
 
@@ -40,8 +43,8 @@ static void add_relative(const struct run *run, const char *path, const char *sl
 static void list_own_paths(const struct run *run, struct strv *out)
 {
     strv_push(out, ".anabranch/");
-    add_relative(run, run->work_dir, "/", out);
-    add_relative(run, run->state_dir, "/", out);
+    add_relative(run, run->work.dir, "/", out);
+    add_relative(run, run->files.state, "/", out);
     add_relative(run, run->opts.log_dir, "/", out);
     add_relative(run, run->opts.own_file, "", out);
 }
@@ -55,9 +58,9 @@ void repo_watch_files_begin(struct run *run)
     struct err none = {0}; /* as for tracked files: we do not watch an index that we cannot read */
     throttle_begin(&s->checkout.pace);
     list_own_paths(run, &own);
-    s->has_staged = staged_open(&s->staged, repo, run->batch, strlen(run->tip), &none) == 0;
+    s->has_staged = staged_open(&s->staged, repo, run->batch, strlen(run->base.tip), &none) == 0;
     s->has_untracked =
-        untracked_open(&s->untracked, repo->root, index, strlen(run->tip), &own, &none) == 0;
+        untracked_open(&s->untracked, repo->root, index, strlen(run->base.tip), &own, &none) == 0;
     throttle_end(&s->checkout.pace);
 }
 

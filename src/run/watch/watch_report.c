@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "run/land/durable.h"
+#include "run/state/record.h"
+#include "run/state/run_state.h"
+#include "run/watch/watch.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage.h"
@@ -54,7 +57,8 @@ void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct
 
 char *repo_watch_save(struct run *run, const char *name, struct git_content content)
 {
-    autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->repo_watch->saved);
+    autofree char *dir =
+        mem_printf("%s/" STORE_SHARED "/%d", run->files.dir, ++run->repo_watch->saved);
     const char *slash = strrchr(name, '/');
     char *path = mem_printf("%s/%s", dir, slash ? slash + 1 : name);
     struct err err = {0};
@@ -91,7 +95,7 @@ char *repo_watch_keep(struct run *run, const char *commit)
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
             repo_watch_saved(run, ref, commit);
             struct err note = {0};
-            if (vault_keep(&at, ref, commit, run->base_commit, &note, &err) ||
+            if (vault_keep(&at, ref, commit, run->base.start, &note, &err) ||
                 durable_sync(run, &err))
                 record_error(run, -1, &err);
             if (note.code)

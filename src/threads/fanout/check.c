@@ -8,7 +8,7 @@
 #include "base/text/glob.h"
 #include "base/text/str.h"
 #include "git/format/gitlinks.h"
-#include "run/run_private.h"
+#include "run/preflight.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/workspace.h"

@@ -5,7 +5,7 @@
 #define THREADS_FANOUT_FANOUT_PRIVATE_H
 
 #include "git/batch.h"
-#include "run/attempt/guarded.h"
+#include "run/process/guarded.h"
 #include "sys/ports.h"
 #include "threads/fanout/fanout.h"
 #include "workspace/workspace.h"

@@ -201,6 +201,12 @@ static const struct {
     [DO_NOTE_OVERRUN] = {"overrun", true},
     [DO_STOP_AGENT] = {"stop agent", true},
     [DO_STOP_FOR_RUN] = {"stop for run"},
+    [DO_RUN_AGENT] = {"run agent", true},
+    [DO_COMMIT] = {"commit", true},
+    [DO_END_UNLANDED] = {"end unlanded", true},
+    [DO_FAIL_CONFLICT] = {"fail conflict", true},
+    [DO_LEAVE_CONFLICT] = {"leave conflict", true},
+    [DO_SAVE] = {"save", true},
     [DO_END_ATTEMPT] = {"end", true},
     [DO_TAKE_BACK] = {"take back", true},
     [DO_SKIP] = {"skip", true},
@@ -242,6 +248,9 @@ static void add_details(struct buf *out, const struct action *a)
         break;
     case DO_NOTE_OVERRUN:
         buf_addf(out, " %s", overruns[a->overrun]);
+        break;
+    case DO_FAIL_CONFLICT:
+        add_flag(out, a->yes, "and tell");
         break;
     case DO_END_ATTEMPT:
         add_outcome(out, &a->outcome);

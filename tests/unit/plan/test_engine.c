@@ -16,9 +16,11 @@
 static const struct {
     const char *word, *steps;
 } parts[] = {
-    {"START", "starts next = start % new; attempt opened %; workspace made %; agent started %"},
-    {"RESUME", "starts next = start % resumed; attempt opened %; repair began %; agent started %"},
-    {"COMMIT", "worker freed %; finished %; committed %; compared %; queued %"},
+    {"START", "starts next = start % new; attempt opened %; workspace made %; "
+              "workspace ready % = run agent %; agent started %"},
+    {"RESUME", "starts next = start % resumed; attempt opened %; repair began %; "
+               "workspace ready % = run agent %; agent started %"},
+    {"COMMIT", "worker freed %; finished % = commit %; committed %; compared %; queued %"},
     {"LAND", "lands next = land %; merged %; landed %"},
     {"PUBLISH", "publish due = publish base; RECORD %; published"},
     {"RECORD", "landing recorded %; ended %; attempt closed %"},
@@ -28,8 +30,9 @@ static const struct {
     {"REPAIR", "failure carried out %; waits %; session kept %; attempt closed %; "
                "waits for time %; due %; RESUME %"},
     {"END", "failure carried out %; failed %; attempt closed %; ended %"},
-    {"FAIL", "worker freed %; attempt failed % auth = end % fail removed; "
-             "failure carried out %; failed %; attempt closed %"},
+    {"FAIL",
+     "worker freed %; failure found % = save %; attempt failed % auth = end % fail removed; "
+     "failure carried out %; failed %; attempt closed %"},
     {"ANEW", "forgotten %; taken back %; ready %"},
 };
 
@@ -82,7 +85,8 @@ static const struct {
      "run = working attempts 0 left 1 tip 2 publishes; published; turn ended base; "
      "starts next = start 1 new; task 1 = preparing; starts next"},
     {"... or when that one ended with nothing to land", "0 | 1 after 0",
-     "START 0; worker freed 0; unchanged 0; ended 0; attempt closed 0; task 0 = done; "
+     "START 0; worker freed 0; nothing to land 0 = end unlanded 0; unchanged 0; ended 0; "
+     "attempt closed 0; task 0 = done; "
      "lands next; publish due; starts next = start 1 new"},
     {"tasks start side by side, up to the number of workers", "0 | 1 | 2 | run workers 1",
      "START 0; starts next; workers set 2; START 1; starts next; worker freed 0; "
@@ -112,7 +116,7 @@ static const struct {
     {"... and so are workspaces that the user wants", "0",
      "START 0; attempt failed 0 auth kept = end 0 fail left"},
     {"work that would undo that of others is retried once", "0",
-     "START 0; worker freed 0; finished 0; committed 0; compared 0 yes; "
+     "START 0; worker freed 0; finished 0 = commit 0; committed 0; compared 0 yes; "
      "task 0 = committing reverts; attempt failed 0 scope = end 0 retry removed in 1000; "
      "AGAIN 0; START 0; compared 0 yes; attempt failed 0 scope = end 0 fail removed"},
 
@@ -211,6 +215,7 @@ static const struct {
      "attempt failed 0 verify feedback = end 0 retry removed in 1000"},
     {"an agent resolves its conflict", "0 conflict repair",
      "START 0; COMMIT 0; lands next = land 0; "
+     "conflict found 0 = fail conflict 0 and tell; failure found 0 = save 0; "
      "attempt failed 0 conflict feedback session = end 0 repair conflict passed-on in 1000 at-tip; "
      "failure carried out 0; task 0 = landing retries 1 repair conflict in-conflict at-tip; "
      "waits 0; session kept 0; attempt closed 0; waits for time 0; message waits 0; due 0; "
@@ -220,7 +225,7 @@ static const struct {
     {"... or cannot, so a person has to", "0 conflict 1 | 1 after 0",
      "START 0; COMMIT 0; lands next = land 0; "
      "attempt failed 0 conflict feedback session = end 0 repair conflict passed-on in 1000 at-tip; "
-     "REPAIR 0; worker freed 0; finished 0; "
+     "REPAIR 0; worker freed 0; finished 0 = commit 0; "
      "attempt failed 0 conflict feedback session = end 0 leave-conflict removed; "
      "failure carried out 0; conflicted 0; ended 0 = skip 1; attempt closed 0; "
      "task 0 = conflicted retries 1 at-tip; task 1 = skipped"},
@@ -230,8 +235,8 @@ static const struct {
      "REPAIR 0; worker freed 0; attempt failed 0 stopped by-user = end 0 fail removed; END 0; "
      "task 0 = failed retries 1 in-conflict at-tip; restarted fresh 0; ANEW 0; task 0 = waiting"},
     {"a conflict is left for a person at once", "0",
-     "START 0; COMMIT 0; lands next = land 0; conflicted 0; ended 0; attempt closed 0; "
-     "task 0 = conflicted; lands next; starts next"},
+     "START 0; COMMIT 0; lands next = land 0; conflict found 0 = leave conflict 0; conflicted 0; "
+     "ended 0; attempt closed 0; task 0 = conflicted; lands next; starts next"},
 
     {"dependants of a failed task are skipped, and wait again after its retry",
      "0 | 1 after 0 | 2 after 1 | 3",
@@ -445,7 +450,8 @@ static const struct {
      "starts next = start 1 new; starts next; attempt closed 0; waits 0; ready 0; "
      "starts next = start 0 new"},
     {"... and commits finished work", "0",
-     "found 0 committing; held 0; attempt opened 0; starts next; finished 0; committed 0; "
+     "found 0 committing; held 0; attempt opened 0; starts next; finished 0 = commit 0; committed "
+     "0; "
      "compared 0; queued 0; LAND 0; publish due = publish base; RECORD 0"},
     {"... and lands a commit again", "0",
      "found 0 landing; lands again 0; attempt opened 0; starts next; queued 0; task 0 = landing; "

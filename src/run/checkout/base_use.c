@@ -1,0 +1,59 @@
+#include "run/checkout/base_use.h"
+
+#include "base/mem.h"
+#include "git/checkout/branch_use.h"
+#include "run/state/run_state.h"
+
+#include <string.h>
+
+/* The work tree of a git folder, as far as the folder's name tells. */
+static char *describe_work_tree(const struct git_repo *repo, const char *git_dir)
+{
+    static const char end[] = "/.git";
+    size_t len = strlen(git_dir);
+    if (strcmp(git_dir, repo->git_dir) == 0)
+        return mem_str(repo->root);
+    return len > strlen(end) && strcmp(git_dir + len - strlen(end), end) == 0
+               ? mem_dup(git_dir, len - strlen(end))
+               : mem_str(git_dir);
+}
+
+int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
+                   struct err *err)
+{
+    const char *operation;
+    autofree char *git_dir = NULL;
+    if (branch_use_find(repo->common, ref, ours, &operation, &git_dir, err))
+        return -1;
+    *ret_words = NULL;
+    if (!operation)
+        return 0;
+    autofree char *place = describe_work_tree(repo, git_dir);
+    *ret_words = mem_printf("%s of '%s' is in progress in '%s': finish or abort it first\n",
+                            operation, ref + strlen("refs/heads/"), place);
+    return 0;
+}
+
+int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err)
+{
+    struct git_place at = run_place(run);
+    autofree char *origin = NULL;
+    struct err none = {0};
+    bool has = false;
+    *ret_yes = false;
+    if (branch_use_origin(run->pf->repo.common, run->base.ref, run->id, &origin, err))
+        return -1;
+    *ret_yes = origin && (git_is_ancestor(&at, run->base.tip, origin, &has, &none) || !has);
+    return 0;
+}
+
+int base_use_look(struct run *run, bool *ret_used, struct err *err)
+{
+    char *message;
+    if (base_use_words(&run->pf->repo, run->base.ref, run->id, &message, err))
+        return -1;
+    free(run->base.refusal);
+    run->base.refusal = message;
+    *ret_used = message != NULL;
+    return 0;
+}

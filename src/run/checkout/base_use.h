@@ -1,0 +1,28 @@
+/*
+ * Finds an operation of the user, such as a rebase, that uses the base (git/checkout/branch_use.h).
+ * We do not move the base meanwhile.
+ */
+#ifndef RUN_CHECKOUT_BASE_USE_H
+#define RUN_CHECKOUT_BASE_USE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+
+struct git_repo;
+struct run;
+
+/* If an operation uses the base, run->base.refusal says what the user has to finish first. */
+int base_use_look(struct run *run, bool *ret_used, struct err *err);
+
+/* *ret_yes: an operation that began before our last move uses the base: if the user aborts it, the
+ * base loses what landed. */
+int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err);
+
+/* The same as base_use_look() for callers without a run. *ret_words is NULL if the branch is free;
+ * the caller frees it. */
+int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
+                   struct err *err);
+
+#endif
