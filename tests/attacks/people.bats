@@ -683,3 +683,133 @@ assert_on_own() { # COMMIT
         rm "$BATS_TEST_TMPDIR/left"
     done
 }
+
+# The person's next git stops in the middle: when it writes `file` and holds the lock of the index ($PERSON is `file`), or
+# when it has written the index, has released the lock, and has not yet moved HEAD or its branch (`index`).
+slow_person() {
+    cat >"$BATS_TEST_TMPDIR/hold" <<END
+#!/bin/sh
+if test "\$PERSON" = "\$1" && mkdir '$BATS_TEST_TMPDIR/held' 2>/dev/null; then
+    n=0
+    until test -e '$BATS_TEST_TMPDIR/go' || test \$n -gt 3000; do sleep 0.02; n=\$((n+1)); done
+fi
+END
+    printf '#!/bin/sh\nsh %s index\n' "$BATS_TEST_TMPDIR/hold" >.git/hooks/post-index-change
+    printf '#!/bin/sh\nsh %s file\ncat\n' "$BATS_TEST_TMPDIR/hold" >"$BATS_TEST_TMPDIR/smudge"
+    chmod +x .git/hooks/post-index-change "$BATS_TEST_TMPDIR/smudge"
+    git config filter.slow.smudge "$BATS_TEST_TMPDIR/smudge"
+    git config filter.slow.clean cat
+    echo 'file filter=slow' >.git/info/attributes
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+}
+
+begin_person() { # file|index WORK_TREE ARGUMENT OF GIT...
+    local when=$1 tree=$2
+    shift 2
+    PERSON=$when git -C "$tree" "$@" >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+    person=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/held"
+}
+
+end_person() {
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$person" || fail "the person's git failed: $(<"$BATS_TEST_TMPDIR/said")"
+    rm -r "$BATS_TEST_TMPDIR/go" "$BATS_TEST_TMPDIR/held"
+}
+
+# A person's checkout is at `side`, or at main with AT. The linked work tree `linked` is at `side2`.
+new_place() { # [AT]
+    rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own" || return
+    make_repo
+    git switch -q -c side
+    echo side >file
+    git commit -qam side
+    git branch side2
+    [[ ! ${1-} ]] || git switch -q "$1"
+    slow_person
+    begin_plan 'base: main'
+    add_task a -- 'write a work' 'append dir/inner more'
+}
+
+# Where, when, and with which arguments a person's git leaves the place from which main can move.
+people_who_switch() {
+    printf '%s\n' 'side file switch -q main' 'side index switch -q main' 'side file checkout -q main' \
+        'side index checkout -q main --' 'side file rebase -q main~0 main' 'side index rebase -q main~0 main' \
+        'main file switch -q side' 'main index switch -q side' 'main index checkout -q side' 'main index reset -q --hard' \
+        'main index stash push -q' 'main index rebase -q side'
+}
+
+@test "people: nothing lands under a git that switches, resets or stashes for long, and the work stays on a branch" {
+    local at when args before
+    while read -r at when args; do
+        new_place "$at"
+        [[ $args != stash* ]] || echo more >>file
+        before=$(git rev-parse main)
+        # shellcheck disable=SC2086
+        begin_person "$when" . $args
+        ANABRANCH_PATIENCE=300ms run_plan
+        assert_status 4
+        [[ $(git rev-parse main) == "$before" ]] || fail "main has moved under: $args"
+        assert_contains 'not yet on main'
+        assert_in "$(result_of_run)" a work
+        end_person
+        assert_unchanged_checkout || fail "after: $when $args"
+        [[ $args == rebase*side ]] || [[ $(git rev-parse main) == "$before" ]] || fail "main is another after: $args"
+    done < <(people_who_switch)
+}
+
+@test "people: work lands when a git that switches, resets or stashes for long has ended" {
+    local at when args
+    while read -r at when args; do
+        new_place "$at"
+        [[ $args != stash* ]] || echo more >>file
+        # shellcheck disable=SC2086
+        begin_person "$when" . $args
+        start_plan
+        wait_for grep -q 'waiting for' "$events"
+        end_person
+        end_plan
+        assert_status 0
+        assert_in main a work
+        assert_unchanged_checkout || fail "after: $when $args"
+    done < <(people_who_switch)
+}
+
+@test "people: nothing lands while a git in another work tree switches to main for long" {
+    local when before
+    for when in file index; do
+        new_place
+        git worktree add -q ../linked side2
+        before=$(git rev-parse main)
+        begin_person "$when" ../linked switch -q main
+        ANABRANCH_PATIENCE=300ms run_plan
+        assert_status 4
+        [[ $(git rev-parse main) == "$before" ]] || fail 'main has moved under a switch'
+        end_person
+        [[ -z $(git -C ../linked status --porcelain) ]] || fail "$(git -C ../linked status --porcelain)"
+        git worktree remove ../linked
+    done
+}
+
+@test "people: a git that waits in an editor or a prompt, or works on another branch, does not keep main from moving" {
+    local args
+    printf '#!/bin/sh\nPERSON=editor sh %s editor\n' "$BATS_TEST_TMPDIR/hold" >"$BATS_TEST_TMPDIR/editor"
+    chmod +x "$BATS_TEST_TMPDIR/editor"
+    for args in 'commit -q -a' 'rebase -q -i main' 'switch -q side2'; do
+        new_place
+        [[ $args != commit* ]] || echo more >>file
+        [[ $args != switch* ]] || git branch -f side2 main~0
+        GIT_EDITOR=$BATS_TEST_TMPDIR/editor
+        export GIT_EDITOR
+        # shellcheck disable=SC2086
+        begin_person file . $args
+        ANABRANCH_PATIENCE=300ms run_plan
+        unset GIT_EDITOR
+        assert_status 0
+        assert_in main a work
+        kill -0 "$person" || fail 'the git of the person has ended'
+        touch "$BATS_TEST_TMPDIR/go"
+        wait "$person" || true
+        rm -r "$BATS_TEST_TMPDIR/go" "$BATS_TEST_TMPDIR/held"
+    done
+}

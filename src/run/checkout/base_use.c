@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/checkout/branch_use.h"
+#include "git/checkout/switching_git.h"
 #include "run/state/run_state.h"
 
 #include <string.h>
@@ -34,6 +35,18 @@ int base_use_words(const struct git_repo *repo, const char *ref, const char *our
     return 0;
 }
 
+int base_use_git_words(const struct git_repo *repo, const char *ref, const char *ours,
+                       const char *path, char **ret_words, struct err *err)
+{
+    const char *command;
+    if (switching_git_find(repo, ref, path, ours, &command, err))
+        return -1;
+    *ret_words = command ? mem_printf("a 'git %s' that uses '%s' has not ended\n", command,
+                                      ref + strlen("refs/heads/"))
+                         : NULL;
+    return 0;
+}
+
 int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err)
 {
     struct git_place at = run_place(run);
@@ -47,13 +60,27 @@ int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err)
     return 0;
 }
 
+static void refuse_if_used(struct run *run, char *message, bool *ret_used)
+{
+    free(run->base.refusal);
+    run->base.refusal = message;
+    *ret_used = message != NULL;
+}
+
 int base_use_look(struct run *run, bool *ret_used, struct err *err)
 {
     char *message;
     if (base_use_words(&run->pf->repo, run->base.ref, run->id, &message, err))
         return -1;
-    free(run->base.refusal);
-    run->base.refusal = message;
-    *ret_used = message != NULL;
+    refuse_if_used(run, message, ret_used);
+    return 0;
+}
+
+int base_use_find_git(struct run *run, const char *path, bool *ret_used, struct err *err)
+{
+    char *message;
+    if (base_use_git_words(&run->pf->repo, run->base.ref, run->id, path, &message, err))
+        return -1;
+    refuse_if_used(run, message, ret_used);
     return 0;
 }

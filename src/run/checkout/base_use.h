@@ -1,6 +1,7 @@
 /*
- * Finds an operation of the user, such as a rebase, that uses the base (git/checkout/branch_use.h).
- * We do not move the base meanwhile.
+ * Finds an operation of the user, such as a rebase, that uses the base (git/checkout/branch_use.h),
+ * and a git that may switch to it (git/checkout/switching_git.h). We do not move the base
+ * meanwhile.
  */
 #ifndef RUN_CHECKOUT_BASE_USE_H
 #define RUN_CHECKOUT_BASE_USE_H
@@ -16,6 +17,10 @@ struct run;
 /* If an operation uses the base, run->base.refusal says what the user has to finish first. */
 int base_use_look(struct run *run, bool *ret_used, struct err *err);
 
+/* If a git of the user may check out the base, or write back an older state of its checkout at
+ * `path` (not NULL), run->base.refusal says so. */
+int base_use_find_git(struct run *run, const char *path, bool *ret_used, struct err *err);
+
 /* *ret_yes: an operation that began before our last move uses the base: if the user aborts it, the
  * base loses what landed. */
 int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err);
@@ -24,5 +29,7 @@ int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err);
  * the caller frees it. */
 int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
                    struct err *err);
+int base_use_git_words(const struct git_repo *repo, const char *ref, const char *ours,
+                       const char *path, char **ret_words, struct err *err);
 
 #endif

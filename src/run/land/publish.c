@@ -398,6 +398,25 @@ static void finish_killed_move(struct run *run)
         record_error(run, -1, &err);
 }
 
+/* Looks for the user again, once others cannot lock the checkout. A git that we have seen there for
+ * so long mostly waits in an editor. But it may also have read the base and be about to write HEAD:
+ * if the base moved now, the checkout would show what lands as deleted. `path`: the checkout of the
+ * base, or NULL. */
+static int look_again(struct run *run, const char *path, bool *ret_used, struct err *err)
+{
+    bool quiet = path ? clock_mono() < run->publisher.publication.git_wait_until
+                      : strcmp(run->base.tip, run->base.published) == 0;
+    if (base_use_look(run, ret_used, err))
+        return -1;
+    return *ret_used || quiet ? 0 : base_use_find_git(run, path, ret_used, err);
+}
+
+static void unlock_and_wait(struct run *run)
+{
+    checkout_move_unlock_checkout(run);
+    wait_because(run, PUBLICATION_USER);
+}
+
 /* Moves the checkout. Once nobody else can change it, we check HEAD, the user's operations and
  * the branch again. If the base conflicts with the tip, git refuses to move it and says why. */
 static int move_checkout(struct run *run, const char *path, struct err *err)
@@ -409,9 +428,13 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (checkout_move_lock_checkout(run, path, true, &outcome, err))
         return -1;
     if (outcome == FORWARD_READY) {
-        if (base_use_look(run, &used, err) || git_resolve(&at, run->base.ref, &now, err))
+        if (look_again(run, path, &used, err) || git_resolve(&at, run->base.ref, &now, err))
             return -1;
-        if (!used && strcmp(now.s, run->publisher.base_seen.s) == 0)
+        if (used) {
+            unlock_and_wait(run);
+            return 0;
+        }
+        if (strcmp(now.s, run->publisher.base_seen.s) == 0)
             return checkout_move_start(run, path, on_checkout_moved, err);
         checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
@@ -425,7 +448,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
 
 /* Locks the user's checkout while the ref moves: a git that switches to the base meanwhile would
  * show what lands as deleted. If the lock of another git stays, we move the branch anyway,
- * because it is not checked out. */
+ * because it is not checked out; look_again() finds a git that switches. */
 static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *err)
 {
     enum checkout_move_try outcome;
@@ -460,11 +483,11 @@ static int try_to_move(struct run *run, struct err *err)
         wait_because(run, PUBLICATION_OTHER_GIT);
         return 0;
     }
-    if (!path.len && base_use_look(run, &used, err)) /* a rebase may have detached HEAD just now */
+    if (!path.len &&
+        look_again(run, NULL, &used, err)) /* a rebase may have detached HEAD just now */
         return -1;
     if (used) {
-        checkout_move_unlock_checkout(run);
-        wait_because(run, PUBLICATION_USER);
+        unlock_and_wait(run);
         return 0;
     }
     if (!path.len && publication_holds_base(p) && hold_and_move_base(run, &moved, err))

@@ -213,7 +213,7 @@ static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *
         buf_add(out, bytes, (size_t)n);
 }
 
-static bool is_in(pid_t pid, const char *folder)
+bool proc_table_is_in(pid_t pid, const char *folder)
 {
     char path[64], at[4096];
     size_t len = strlen(folder);
@@ -231,7 +231,7 @@ pid_t proc_table_in(const char *folder)
     pid_t found = 0;
     read_table(&t);
     for (size_t i = 0; !found && i < t.all.n; i++)
-        found = is_in(t.all.v[i].pid, folder) ? t.all.v[i].pid : 0;
+        found = proc_table_is_in(t.all.v[i].pid, folder) ? t.all.v[i].pid : 0;
     vec_done(&t.all);
     return found;
 }
@@ -284,6 +284,13 @@ void proc_table_command(pid_t pid, struct buf *out)
         buf_addf(out, "process %d", (int)pid);
     for (size_t i = 0; i < text.len; i++)
         buf_addch(out, text.s[i] ? text.s[i] : ' ');
+}
+
+void proc_table_arguments(pid_t pid, struct buf *out)
+{
+    struct entry e;
+    if (read_stat(pid, &e))
+        read_of_program(&e, "cmdline", ENVIRONMENT_MAX, out);
 }
 
 /* Each entry ends with a NUL, and so does the buf. */
@@ -456,7 +463,7 @@ static bool is_hidden(pid_t pid)
 static bool may_be_in(const struct table *t, const struct entry *e, const char *folder,
                       const char *variable)
 {
-    return is_in(e->pid, folder)
+    return proc_table_is_in(e->pid, folder)
                ? !(has_variable(e->pid, variable) && is_below(t, e, is_our_program))
                : is_hidden(e->pid) && !is_below(t, e, is_namesake);
 }

@@ -62,6 +62,12 @@ bool proc_table_programs_in(struct proc_table *procs, const char *name, const st
 /* Appends the command line of a process, with blanks between arguments, at most 200 bytes. */
 void proc_table_command(pid_t pid, struct buf *out);
 
+/* Appends the arguments of a process, each with a NUL; nothing if the system does not tell. */
+void proc_table_arguments(pid_t pid, struct buf *out);
+
+/* True if the process has its current folder at `folder` or below. */
+bool proc_table_is_in(pid_t pid, const char *folder);
+
 /* Start time of a process, in a unit of the system; 0 if it does not exist. Together with the pid
  * it identifies a process for good. */
 int64_t proc_table_start(pid_t pid);

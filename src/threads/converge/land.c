@@ -197,12 +197,13 @@ static int move_ref(struct branch_landing *l, bool *ret_moved, struct err *err)
 }
 
 /* *ret_yes is true if the branch has not moved since we merged, and the user is not in the middle
- * of an operation. */
-static int is_unchanged(struct branch_landing *l, bool *ret_yes, struct err *err)
+ * of an operation or of a switch to the branch. `path`: its checkout, or NULL. */
+static int is_unchanged(struct branch_landing *l, const char *path, bool *ret_yes, struct err *err)
 {
     autobuf struct buf current = BUF_INIT;
     autofree char *used = NULL;
     if (base_use_words(l->c->repo, l->ref, NULL, &used, err) ||
+        (!used && base_use_git_words(l->c->repo, l->ref, NULL, path, &used, err)) ||
         git_resolve(&l->at, l->ref, &current, err))
         return -1;
     if (used)
@@ -234,7 +235,7 @@ static int move_branch(struct branch_landing *l, bool *ret_moved, struct err *er
         buf_cut(&l->git_message, 0);
     }
     l->retry = !ready && lock.lock;
-    if (ready && is_unchanged(l, &ready, err))
+    if (ready && is_unchanged(l, checked_out ? path.s : NULL, &ready, err))
         return -1;
     if (!ready)
         return 0;

@@ -757,6 +757,38 @@ waits_for_lock() {
     done
 }
 
+@test "--into-base: nothing lands under a git that switches to the base, and the message names that git" {
+    local when
+    for when in smudge post-index-change; do
+        rm -rf "$BATS_TEST_TMPDIR/own" && mkdir "$BATS_TEST_TMPDIR/own" && cd "$BATS_TEST_TMPDIR/own"
+        make_threads 1
+        work 1 d1/file text
+        git switch -q -c side
+        echo side >file
+        git commit -qam side
+        printf '#!/bin/sh\ntest "$PERSON" != "${0##*/}" || { touch "%s/held"; until test -e "%s/go"; do sleep 0.02; done; }\n' \
+            "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR" >.git/hooks/post-index-change
+        { cat .git/hooks/post-index-change && echo cat; } >"$BATS_TEST_TMPDIR/smudge"
+        chmod +x .git/hooks/post-index-change "$BATS_TEST_TMPDIR/smudge"
+        git config filter.slow.smudge "$BATS_TEST_TMPDIR/smudge"
+        echo 'file filter=slow' >.git/info/attributes
+        PERSON=$when git switch -q main 3>&- &
+        wait_for test -e "$BATS_TEST_TMPDIR/held"
+        ANABRANCH_PATIENCE=200ms converge --into-base
+        touch "$BATS_TEST_TMPDIR/go"
+        wait
+        assert_status 1
+        [[ $stderr == *"a 'git switch' that uses 'main' has not ended"* ]] || fail 'it does not name the git'
+        refute_in main d1/file
+        assert_unchanged_checkout
+        converge --into-base
+        assert_status 0
+        assert_in main d1/file text
+        assert_unchanged_checkout
+        rm "$BATS_TEST_TMPDIR/go" "$BATS_TEST_TMPDIR/held"
+    done
+}
+
 @test "--into-base: the lock that its git left when it was killed goes, also when both were" {
     make_threads 1 2
     work 1 d1/file text
