@@ -24,6 +24,9 @@ enum workspace_end {
     WORKSPACE_PASSED_ON, /* with the session, to the next attempt */
 };
 
+/* "fail", "leave-conflict", ... and "left", "removed", ...: lists that end with NULL. */
+extern const char *const outcome_words[], *const workspace_end_words[];
+
 struct failure_outcome {
     enum outcome_kind kind;
     enum repair repair;
