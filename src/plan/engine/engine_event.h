@@ -62,9 +62,9 @@ enum engine_event_kind {
     ENGINE_LANDING_RECORDED, /* the base, or only the tip, has its commit */
     ENGINE_UNCHANGED,        /* it ended well, with nothing to land */
     ENGINE_CONFLICTED,       /* a person has to resolve its conflict */
-    ENGINE_LIMIT_MET,        /* limit, random: it ended at a limit. DO_END_ATTEMPT: if it waits or
-                                falls back. ENGINE_ATTEMPT_FAILED follows */
-    ENGINE_ATTEMPT_FAILED,   /* failure, random: DO_END_ATTEMPT */
+    ENGINE_LIMIT_MET, /* now, limit, random: it ended at a limit. DO_END_ATTEMPT: if it waits or
+                         falls back. ENGINE_ATTEMPT_FAILED follows */
+    ENGINE_ATTEMPT_FAILED,      /* failure, random: DO_END_ATTEMPT */
     ENGINE_FAILURE_CARRIED_OUT, /* outcome, class: the shell has set up what follows */
     ENGINE_FAILED,              /* the task has failed for good */
     ENGINE_SESSION_KEPT,        /* yes: in a new workspace. The next attempt resumes the session */

@@ -109,13 +109,13 @@ static bool read_lists(struct engine_cursor *c, size_t tasks, struct setup *s)
 
 static void begin_section(struct engine_replay *r, const struct setup *s)
 {
-    if (r->sections)
-        engine_done(&r->engine);
-    engine_init(&r->engine, r->plan, s->no_wait);
-    engine_schedule(&r->engine, r->graph, r->claims, (size_t)s->workers, s->wanted);
-    engine_make_lanes(&r->engine, (size_t)s->lanes);
+    struct engine *e = r->engine;
+    engine_done(e);
+    engine_init(e, r->plan, s->no_wait);
+    engine_schedule(e, r->graph, r->claims, (size_t)s->workers, s->wanted);
+    engine_make_lanes(e, (size_t)s->lanes);
     for (uint32_t t = 0; t < r->plan->task_count; t++)
-        engine_set_lanes(&r->engine, t, s->own[t], s->fallback[t]);
+        engine_set_lanes(e, t, s->own[t], s->fallback[t]);
     r->sections++;
 }
 
@@ -179,10 +179,10 @@ static int replay_event(struct engine_replay *r, const char *line, size_t len, s
     struct engine_event ev;
     if (engine_line_read(line, len, &ev, err))
         return -1;
-    if (!r->sections || !can_have(&r->engine, &ev))
+    if (!r->sections || !can_have(r->engine, &ev))
         return err_set(err, ERR_ENV, "the run cannot have the event '%s' here",
                        engine_event_name(ev.kind));
-    engine_event(&r->engine, &ev, &r->actions);
+    engine_event(r->engine, &ev, &r->actions);
     for (size_t i = 0; i < r->actions.list.n; i++)
         r->refused += r->actions.list.v[i].kind == DO_REFUSE;
     return 0;
@@ -211,7 +211,5 @@ int engine_replay_text(struct engine_replay *r, const char *text, struct err *er
 
 void engine_replay_done(struct engine_replay *r)
 {
-    if (r->sections)
-        engine_done(&r->engine);
     vec_done(&r->actions.list);
 }

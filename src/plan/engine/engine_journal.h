@@ -26,12 +26,12 @@ void engine_journal_begin(struct buf *out, const struct engine *e, const bool *w
 void engine_journal_event(struct buf *out, struct engine *e, const struct engine_event *ev,
                           struct actions *ret);
 
-/* A replay. The caller sets the first members, which it owns. */
+/* A replay. The caller owns the first members. */
 struct engine_replay {
     const struct plan *plan;
     struct graph *graph;
     struct claims *claims;
-    struct engine engine;     /* of the last section; empty before the first one */
+    struct engine *engine;    /* zeroed; then that of the last section, for engine_done() */
     struct actions actions;   /* the answer to the last event */
     size_t sections, refused; /* refused: events that a task could not have in its state */
 };

@@ -97,10 +97,9 @@ static const struct member with_budget[] = {
     {"tokens", NUMBER, AT(budget.tokens)},
 };
 
-/* The engine itself knows `has_fallback`. */
+/* The engine itself knows `has_fallback`, and sets `now`. */
 static const struct member with_limit[] = {
     {"reset", NUMBER, AT(limit.reset)},
-    {"now", NUMBER, AT(limit.now)},
     SESSION_ROWS(limit.session),
 };
 

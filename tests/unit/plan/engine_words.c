@@ -438,8 +438,6 @@ static bool parse_event(const struct engine_fixture *f, char *at, struct engine_
         parse_number(ret, number);
     while (*at)
         parse_event_word(f, ret, &at);
-    if (ret->kind == ENGINE_LIMIT_MET)
-        ret->limit.now = ret->now;
     return true;
 }
 

@@ -13,9 +13,17 @@
 
 #include <cmocka.h>
 
-static struct engine_replay start_replay(struct engine_fixture *f)
+static struct engine_replay start_replay(struct engine_fixture *f, struct engine *e)
 {
-    return (struct engine_replay){.plan = &f->plan, .graph = &f->graph, .claims = &f->claims};
+    *e = (struct engine){0};
+    return (struct engine_replay){
+        .plan = &f->plan, .graph = &f->graph, .claims = &f->claims, .engine = e};
+}
+
+static void end_replay(struct engine_replay *r)
+{
+    engine_done(r->engine);
+    engine_replay_done(r);
 }
 
 static void test_a_section_begins_with_the_set_up(void **state)
@@ -23,23 +31,24 @@ static void test_a_section_begins_with_the_set_up(void **state)
     static const bool wanted[ENGINE_TASKS_MAX] = {true, true, false, true};
     autobuf struct buf text = BUF_INIT;
     struct engine_fixture f = {.what = "set-up"};
+    struct engine e;
     struct err err = {0};
     (void)state;
     engine_fixture_build(&f, "0 | 1 fallback | 2 fallback | 3 | run workers 3 no-wait");
-    struct engine_replay r = start_replay(&f);
+    struct engine_replay r = start_replay(&f, &e);
     engine_journal_begin(&text, &f.engine, wanted);
     assert_string_equal(text.s, "begin format=1 tasks=4 workers=3 no-wait=yes lanes=2 "
                                 "wanted=1*2,0*1,1*1 own=0*4 fallback=-1*1,1*2,-1*1\n");
     assert_int_equal(engine_replay_text(&r, text.s, &err), 0);
     assert_int_equal(r.sections, 1);
-    assert_int_equal(r.engine.sched.workers, 3);
-    assert_true(r.engine.no_wait);
-    assert_int_equal(r.engine.lanes.count, 2);
-    assert_int_equal(r.engine.sched.state[2], SCHED_DONE);
-    assert_int_equal(r.engine.sched.left, 3);
-    assert_int_equal(r.engine.tasks[1].fallback_lane, 1);
-    assert_int_equal(r.engine.tasks[3].fallback_lane, -1);
-    engine_replay_done(&r);
+    assert_int_equal(e.sched.workers, 3);
+    assert_true(e.no_wait);
+    assert_int_equal(e.lanes.count, 2);
+    assert_int_equal(e.sched.state[2], SCHED_DONE);
+    assert_int_equal(e.sched.left, 3);
+    assert_int_equal(e.tasks[1].fallback_lane, 1);
+    assert_int_equal(e.tasks[3].fallback_lane, -1);
+    end_replay(&r);
     engine_fixture_drop(&f);
 }
 
@@ -121,17 +130,18 @@ static void test_other_text_is_refused(void **state)
         BEGIN "wanted=1*2 own=0*2\n",
     };
     struct engine_fixture f = {.what = "damage"};
+    struct engine e;
     (void)state;
     engine_fixture_build(&f, "0 | 1");
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        struct engine_replay r = start_replay(&f);
+        struct engine_replay r = start_replay(&f, &e);
         struct err err = {0};
         assert_int_equal(engine_replay_text(&r, ENGINE "paused\n", &err), 0);
         if (engine_replay_text(&r, texts[i], &err) == 0)
             fail_msg("replayed: %s", texts[i]);
         assert_int_equal(r.sections, 1);
-        assert_true(r.engine.paused);
-        engine_replay_done(&r);
+        assert_true(e.paused);
+        end_replay(&r);
     }
     engine_fixture_drop(&f);
 }
@@ -139,10 +149,11 @@ static void test_other_text_is_refused(void **state)
 static void test_sections_follow_each_other(void **state)
 {
     struct engine_fixture f = {.what = "sections"};
+    struct engine e;
     struct err err = {0};
     (void)state;
     engine_fixture_build(&f, "0 | 1");
-    struct engine_replay r = start_replay(&f);
+    struct engine_replay r = start_replay(&f, &e);
     assert_int_equal(engine_replay_text(&r, "paused\n", &err), -1);
     assert_int_equal(r.sections, 0);
     assert_int_equal(engine_replay_text(&r, ENGINE "paused\nfinished task=0\n", &err), 0);
@@ -150,10 +161,10 @@ static void test_sections_follow_each_other(void **state)
     assert_int_equal(r.actions.list.n, 1);
     assert_int_equal(engine_replay_text(&r, ENGINE "starts-next\n", &err), 0);
     assert_int_equal(r.sections, 2);
-    assert_false(r.engine.paused);
+    assert_false(e.paused);
     assert_int_equal(r.actions.list.n, 1);
     assert_int_equal(r.actions.list.v[0].kind, DO_START);
-    engine_replay_done(&r);
+    end_replay(&r);
     engine_fixture_drop(&f);
 }
 

@@ -111,12 +111,13 @@ static const struct {
     OF_TASK(ENGINE_CONFLICTED, "conflicted"),
     {{.kind = ENGINE_LIMIT_MET,
       .task = 7,
+      .now = INT64_MIN,
       .random = 9,
-      .limit = {.reset = INT64_MAX, .now = INT64_MIN, .session = {true, false, true, false}}},
-     "limit-met task=7 random=9 reset=9223372036854775807 now=-9223372036854775808 "
+      .limit = {.reset = INT64_MAX, .session = {true, false, true, false}}},
+     "limit-met task=7 now=-9223372036854775808 random=9 reset=9223372036854775807 "
      "engine-resumes=yes session-known=no session-workspace=yes tampered=no"},
     {{.kind = ENGINE_LIMIT_MET, .task = 7, .limit = {.session = {false, true, false, true}}},
-     "limit-met task=7 random=0 reset=0 now=0 engine-resumes=no session-known=yes "
+     "limit-met task=7 now=0 random=0 reset=0 engine-resumes=no session-known=yes "
      "session-workspace=no tampered=yes"},
     {{.kind = ENGINE_ATTEMPT_FAILED,
       .task = 7,
