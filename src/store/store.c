@@ -25,6 +25,9 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [DROP_TASK] = "delete from tasks where run = ? and id = ?",
     [PUT_SEAL] = "insert or replace into seals values (?,?)",
     [GET_SEAL] = "select digests from seals where run = ?",
+    [ADD_ENGINE_EVENTS] = "insert into engine_events select ?1, ifnull(max(seq), 0) + 1, ?2"
+                          " from engine_events where run = ?1",
+    [EACH_ENGINE_EVENTS] = "select events from engine_events where run = ? order by seq",
     [HAS_LANDED] = "select 1 from tasks where landed = ?1"
                    " union all select 1 from runs where tip = ?1 and finished > 0 limit 1",
     [EACH_RUN] = "select " RUN_COLUMNS " from runs order by started desc, id desc",
@@ -185,6 +188,17 @@ int store_put_seal(struct store *store, const char *run, const char *digests, st
     return run_write(store, b.stmt, "write a seal", err);
 }
 
+int store_add_engine_events(struct store *store, const char *run, const char *lines,
+                            struct err *err)
+{
+    struct binder b = {0};
+    if (prepare_statement(store, ADD_ENGINE_EVENTS, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, lines);
+    return run_write(store, b.stmt, "add events of the engine", err);
+}
+
 int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
 {
     struct binder b = {0};
@@ -218,13 +232,25 @@ static int execute_sql(struct store *store, const char *text, struct err *err)
     return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
 }
 
-int store_begin(struct store *store, struct err *err)
+static int begin_group(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (execute_sql(store, "pragma synchronous=full", err) ||
-        prepare_statement(store, BEGIN, &stmt, err) || run_statement(store, stmt, "begin", err))
+    if (prepare_statement(store, BEGIN, &stmt, err) || run_statement(store, stmt, "begin", err))
         return -1;
     store->in_group = true;
+    return 0;
+}
+
+int store_begin(struct store *store, struct err *err)
+{
+    return execute_sql(store, "pragma synchronous=full", err) ? -1 : begin_group(store, err);
+}
+
+int store_begin_soon(struct store *store, struct err *err)
+{
+    if (begin_group(store, err))
+        return -1;
+    store->group_soon = true;
     return 0;
 }
 
@@ -246,7 +272,10 @@ int store_commit(struct store *store, struct err *err)
     int rc = commit_group(store, err);
     if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
         (void)execute_sql(store, "rollback", NULL);
-    store->in_group = store->group_failed = false;
+    bool soon = store->group_soon;
+    store->in_group = store->group_failed = store->group_soon = false;
+    if (soon)
+        return rc;
     return execute_sql(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
 
@@ -444,6 +473,25 @@ int store_each_task(struct store *store, const char *run, store_task_fn *fn, voi
     while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
         struct store_task t = read_task(b.stmt);
         if (!fn(ctx, &t))
+            break;
+    }
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_engine_events(struct store *store, const char *run, store_lines_fn *fn, void *ctx,
+                             struct err *err)
+{
+    struct binder b = {0};
+    if (store->version < STORE_HAS_ENGINE_EVENTS)
+        return 0;
+    if (prepare_statement(store, EACH_ENGINE_EVENTS, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    int rc;
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
+        struct row r = {b.stmt, 0};
+        const char *lines = read_text(&r);
+        if (lines && !fn(ctx, lines))
             break;
     }
     return end_query(store, b.stmt, rc, err);

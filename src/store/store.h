@@ -105,6 +105,11 @@ int store_put_spending(struct store *store, const struct store_spending *s, stru
 int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err);
 int store_get_seal(struct store *store, const char *run, struct buf *ret, struct err *err);
 
+/* Adds lines of the journal of a run's engine (plan/engine/engine_journal.h) behind those that the
+ * store has. */
+int store_add_engine_events(struct store *store, const char *run, const char *lines,
+                            struct err *err);
+
 /* Deletes the row of a task; its events stay. */
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err);
 
@@ -112,6 +117,10 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
  * power failure. After one write in a group fails, the others fail too. */
 int store_begin(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
+
+/* The same, but the group survives a power failure no better than a single write, and costs little
+ * more. */
+int store_begin_soon(struct store *store, struct err *err);
 bool store_in_group(const struct store *store);
 
 /* *ret_yes is true if a task landed as this commit, or a finished run has it as its tip. */
@@ -145,6 +154,11 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
                         void *ctx, struct err *err);
 int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
                      void *ctx, struct err *err);
+
+/* Calls `fn` with the lines that were added together, oldest first. */
+typedef bool store_lines_fn(void *ctx, const char *lines);
+int store_each_engine_events(struct store *store, const char *run, store_lines_fn *fn, void *ctx,
+                             struct err *err);
 
 /* Only the events run.resumed, found with an index. */
 int store_each_resume(struct store *store, const char *run, store_event_fn *fn, void *ctx,

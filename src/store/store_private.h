@@ -25,6 +25,8 @@ enum store_statement {
     EACH_SPENDING,
     EACH_UNPRICED, /* for a version without prices */
     GET_SEAL,
+    ADD_ENGINE_EVENTS,
+    EACH_ENGINE_EVENTS,
     HAS_LANDED,
     DATA_VERSION,
     BEGIN,
@@ -38,6 +40,7 @@ struct store {
     char *notice;
     int version;                 /* of the tables; we read older versions without migrating them */
     bool in_group, group_failed; /* a write of this group has failed: discard the group */
+    bool group_soon;             /* the group need not survive a power failure */
     bool damaged;                /* the last error shows that the file is damaged */
     bool lost; /* there was no disk space for the memory shared with other processes */
     struct store *lost_before;
@@ -46,7 +49,8 @@ struct store {
 enum {
     STORE_HAS_SPENDING = 2,
     STORE_HAS_PRICES = 3,
-    STORE_HAS_SEALS = 4
+    STORE_HAS_SEALS = 4,
+    STORE_HAS_ENGINE_EVENTS = 6,
 }; /* the first version of the tables with each feature */
 
 /* Sets err to SQLite's own message. */

@@ -96,7 +96,6 @@ static struct failure_outcome meet_limit(struct world *w, uint32_t task)
     struct engine_event ev = {
         .kind = ENGINE_LIMIT_MET, .task = task, .now = w->now, .random = random_number(w)};
     ev.limit = (struct limit_facts){.reset = chance(w, 50) ? w->now + pick(w, 5000) : 0,
-                                    .now = w->now,
                                     .session = describe_session(w, task)};
     tell(w, &ev);
     struct failure_outcome o = take_answer(w, DO_END_ATTEMPT).outcome;

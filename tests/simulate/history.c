@@ -124,7 +124,7 @@ static void crash_now_and_then(struct world *w)
     if (!chance(w, 1))
         return;
     if (chance(w, 30))
-        promises_check_replay(w);
+        replay_journal(w);
     else if (chance(w, 30) && !w->over && w->engine->phase == RUN_WORKING)
         die_and_resume(w);
 }
@@ -195,7 +195,7 @@ static void live_until_over(struct world *w, uint64_t end, uint64_t calm)
         if (w->events < calm && !w->only_some)
             crash_now_and_then(w);
     }
-    promises_check_replay(w);
+    replay_journal(w);
     if (!w->over)
         broken(w, "the run does not end");
     promises_check_end(w);

@@ -4,8 +4,8 @@
  *     simulate [-s SECONDS] [-f SEED]      histories from this seed on
  *     simulate -r SEED                     only this one
  *
- * Prints the number of histories and events. If a promise is broken, prints the last events, and
- * exits with 1.
+ * Prints the number of histories and events. If a promise is broken, prints the end of the journal,
+ * and exits with 1.
  */
 #include "base/mem.h"
 #include "world.h"
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS_MAX = 4000, EVENTS_SHOWN = 60, ENOUGH_HISTORIES = 20000 };
+enum { EVENTS_MAX = 4000, LINES_SHOWN = 60, ENOUGH_HISTORIES = 20000 };
 
 static double get_seconds(void)
 {
@@ -25,12 +25,18 @@ static double get_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+/* The last lines of the journal. */
+static const char *find_shown(const struct buf *journal)
+{
+    const char *at = journal->s + journal->len;
+    for (size_t lines = 0; at > journal->s && lines <= LINES_SHOWN; lines += at[-1] == '\n')
+        at--;
+    return at;
+}
+
 static void print_history(const struct world *w, uint64_t seed)
 {
-    size_t first = w->journal.n > EVENTS_SHOWN ? w->journal.n - EVENTS_SHOWN : 0;
-    printf("seed %" PRIu64 ": %s\n", seed, w->what);
-    for (size_t i = first; i < w->journal.n; i++)
-        printf("    t%d: %s\n", (int)w->journal.v[i].task, engine_event_name(w->journal.v[i].kind));
+    printf("seed %" PRIu64 ": %s\n%s", seed, w->what, find_shown(&w->journal));
     for (uint32_t t = 0; t < w->plan.task_count; t++)
         printf("    t%u is %s, in stage %d of the shell\n", (unsigned)t,
                task_state_name(w->engine->tasks[t].state), (int)w->jobs[t].stage);

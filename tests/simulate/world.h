@@ -1,11 +1,12 @@
 /*
  * A small world for the engine of a run: a random plan, a model of the shell that carries out the
- * engine's actions with random outcomes, and a journal of all events. No files, processes or time:
- * a seed decides everything.
+ * engine's actions with random outcomes, and the journal of the engine as text. No files, processes
+ * or time: a seed decides everything.
  */
 #ifndef TESTS_SIMULATE_WORLD_H
 #define TESTS_SIMULATE_WORLD_H
 
+#include "base/buf.h"
 #include "plan/engine/engine.h"
 
 #include <setjmp.h>
@@ -58,7 +59,7 @@ struct world {
     int32_t lane[TASKS_MAX], fallback[TASKS_MAX];
     size_t lanes, workers;
     bool wanted[TASKS_MAX], only_some; /* the run has only the wanted tasks */
-    struct engine *engine;
+    struct engine *engine, *replayed;  /* replayed: while we compare the two */
     struct job jobs[TASKS_MAX];
     int64_t now, lane_due[LANES_MAX], publish_due;
     bool publishing, publishing_last, moves_base;
@@ -66,7 +67,7 @@ struct world {
     bool over, pool, wakes;
     uint64_t tip, tips; /* the present tip, and the number of tips ever */
     struct actions actions;
-    VEC(struct engine_event) journal;
+    struct buf journal;
     uint64_t answers; /* a hash of all actions */
     uint64_t events;  /* since the program began */
 };
@@ -81,8 +82,8 @@ void broken(struct world *w, const char *fmt, ...) __attribute__((format(printf,
 void world_init(struct world *w, uint64_t seed);
 void world_done(struct world *w);
 
-/* Builds the engine of the plan anew. */
-struct engine *world_make_engine(struct world *w);
+/* The replayed engine takes the place of the other one. */
+void world_replace_engine(struct world *w);
 
 /* A new engine that knows nothing, with an empty journal. */
 void world_forget(struct world *w);
@@ -96,11 +97,17 @@ const char *world_find_unseen(void);
 /* history.c: lives through one history, up to `most` events. */
 void shell_live(struct world *w, size_t most);
 
+/* replay.c: forgets everything but the journal. The engine that comes out must be the same. */
+void replay_journal(struct world *w);
+void hash_actions(uint64_t *hash, const struct actions *actions);
+
+/* print.c: all that the engine knows, as text. */
+void print_engine(struct buf *out, const struct engine *e);
+
 /* promises.c */
 void promises_check(struct world *w);
 void promises_check_start(struct world *w, uint32_t task);
 void promises_check_landing(struct world *w, uint32_t task);
 void promises_check_end(struct world *w);
-void promises_check_replay(struct world *w);
 
 #endif

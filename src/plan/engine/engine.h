@@ -67,7 +67,7 @@ void engine_set_lanes(struct engine *e, uint32_t task, int32_t lane, int32_t fal
 /* Changes the engine, and appends the actions that follow. This is the only way. */
 void engine_event(struct engine *e, const struct engine_event *ev, struct actions *ret);
 
-/* "lands next", ...: for messages. */
+/* "lands-next", ...: in messages and in the journal. */
 const char *engine_event_name(enum engine_event_kind kind);
 
 /* True if the run starts no more tasks. A user may raise the budget while attempts run. */

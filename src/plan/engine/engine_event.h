@@ -66,9 +66,9 @@ enum engine_event_kind {
     ENGINE_CONFLICT_FOUND,   /* its commit and the tip: DO_FAIL_CONFLICT or DO_LEAVE_CONFLICT */
     ENGINE_CONFLICTED,       /* a person has to resolve its conflict */
     ENGINE_FAILURE_FOUND,    /* DO_SAVE. ENGINE_LIMIT_MET or ENGINE_ATTEMPT_FAILED follows */
-    ENGINE_LIMIT_MET,        /* limit, random: it ended at a limit. DO_END_ATTEMPT: if it waits or
-                                falls back. ENGINE_ATTEMPT_FAILED follows */
-    ENGINE_ATTEMPT_FAILED,   /* failure, random: DO_END_ATTEMPT */
+    ENGINE_LIMIT_MET, /* now, limit, random: it ended at a limit. DO_END_ATTEMPT: if it waits or
+                         falls back. ENGINE_ATTEMPT_FAILED follows */
+    ENGINE_ATTEMPT_FAILED,      /* failure, random: DO_END_ATTEMPT */
     ENGINE_FAILURE_CARRIED_OUT, /* outcome, class: the shell has set up what follows */
     ENGINE_FAILED,              /* the task has failed for good */
     ENGINE_SESSION_KEPT,        /* yes: in a new workspace. The next attempt resumes the session */

@@ -60,6 +60,7 @@ void engine_meet_limit(struct engine *e, const struct engine_event *ev, struct a
     uint32_t task = task_of_event(ev);
     struct retries retries = engine_retries(e, task);
     struct limit_facts facts = ev->limit;
+    facts.now = ev->now;
     facts.has_fallback = lanes_fall_back(&e->lanes, task, e->tasks[task].fallback_lane);
     struct failure_outcome outcome = failure_at_limit(&facts, &retries);
     bool closed = outcome.closes_lane &&

@@ -6,6 +6,31 @@
 
 #include "plan/engine/engine.h"
 
+/* The members of struct engine_event that an event uses, beside its kind. The journal has these and
+ * no others (engine_line.c). */
+enum event_parts {
+    OF_TASK = 1 << 0,
+    OF_TASK_OR_RUN = 1 << 1, /* task -1: the run. The other events are always about the run */
+    WITH_NOW = 1 << 2,
+    WITH_RANDOM = 1 << 3,
+    WITH_YES = 1 << 4,
+    WITH_WORKERS = 1 << 5,
+    WITH_LANE = 1 << 6,
+    WITH_INDEX = 1 << 7,
+    WITH_RESET = 1 << 8,
+    WITH_FACTS = 1 << 9,
+    WITH_USAGE = 1 << 10,
+    WITH_BUDGET = 1 << 11,
+    WITH_LIMIT = 1 << 12,
+    WITH_FAILURE = 1 << 13,
+    WITH_OUTCOME = 1 << 14, /* and the class */
+    WITH_NEXT = 1 << 15,
+    WITH_FOUND = 1 << 16,
+    IS_QUESTION = 1 << 17, /* without an answer it mostly changes nothing */
+};
+
+unsigned engine_event_parts(enum engine_event_kind kind);
+
 typedef void engine_handler(struct engine *e, const struct engine_event *ev, struct actions *ret);
 
 static inline struct engine_task *engine_task(struct engine *e, const struct engine_event *ev)

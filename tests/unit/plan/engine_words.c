@@ -153,9 +153,6 @@ void engine_fixture_drop(struct engine_fixture *f)
 /* Actions as text. */
 
 static const char *const starts[] = {"new", "landing", "resumed", "restored"};
-static const char *const outcomes[] = {"fail",      "leave-conflict", "park",
-                                       "fall-back", "retry",          "repair"};
-static const char *const workspaces[] = {"left", "removed", "passed-on"};
 static const char *const overruns[] = {"none", "task", "run"};
 
 static void add_flag(struct buf *out, bool on, const char *word)
@@ -166,9 +163,9 @@ static void add_flag(struct buf *out, bool on, const char *word)
 
 static void add_outcome(struct buf *out, const struct failure_outcome *o)
 {
-    buf_addf(out, " %s", outcomes[o->kind]);
+    buf_addf(out, " %s", outcome_words[o->kind]);
     add_flag(out, o->repair, repair_words[o->repair]);
-    buf_addf(out, " %s", workspaces[o->workspace]);
+    buf_addf(out, " %s", workspace_end_words[o->workspace]);
     if (o->delay_ms)
         buf_addf(out, " in %lld", (long long)o->delay_ms);
     add_flag(out, o->at_tip, "at-tip");
@@ -410,15 +407,25 @@ static void parse_number(struct engine_event *ev, int64_t n)
         ev->task = n;
 }
 
+/* The length of the event's name if the step begins with it, or 0. A step has blanks in a name that
+ * has hyphens. */
+static size_t match_name(const char *step, int kind)
+{
+    const char *name = engine_event_name((enum engine_event_kind)kind);
+    size_t n = 0;
+    while (name[n] && (step[n] == name[n] || (name[n] == '-' && step[n] == ' ')))
+        n++;
+    return name[n] || !strchr(" ", step[n]) ? 0 : n;
+}
+
 /* The event with the longest name that fits. */
 static int find_event(const char *step)
 {
     int found = ENGINE_EVENT_COUNT_;
     size_t longest = 0;
     for (int i = 0; i < ENGINE_EVENT_COUNT_; i++) {
-        const char *name = engine_event_name((enum engine_event_kind)i);
-        size_t len = strlen(name);
-        if (len > longest && strncmp(step, name, len) == 0 && strchr(" ", step[len]))
+        size_t len = match_name(step, i);
+        if (len > longest)
             longest = len, found = i;
     }
     return found;
@@ -434,13 +441,12 @@ static bool parse_event(const struct engine_fixture *f, char *at, struct engine_
     *ret = (struct engine_event){
         .kind = (enum engine_event_kind)kind, .task = -1, .random = RETRY_MIDDLE};
     set_usual(f, ret);
-    (void)engine_skip_word(&at, engine_event_name(ret->kind));
+    at += match_name(at, kind);
+    at += strspn(at, " ");
     if (skip_number(&at, &number))
         parse_number(ret, number);
     while (*at)
         parse_event_word(f, ret, &at);
-    if (ret->kind == ENGINE_LIMIT_MET)
-        ret->limit.now = ret->now;
     return true;
 }
 

@@ -49,6 +49,60 @@ static void events_come_back_in_order(void **state)
     assert_string_equal(seen, "last-");
 }
 
+static bool take_lines(void *ctx, const char *lines)
+{
+    char *seen = ctx;
+    strcat(seen, lines);
+    strcat(seen, "|");
+    return strcmp(lines, "last\n") != 0;
+}
+
+static void add_lines(struct store *store, const char *run, const char *lines)
+{
+    assert_int_equal(store_add_engine_events(store, run, lines, NULL), 0);
+}
+
+static void events_of_the_engine_come_back_in_order(void **state)
+{
+    autostore struct store *store = NULL;
+    char seen[100] = "";
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    add_lines(store, "r", "begin\none\n");
+    add_lines(store, "other", "not this\n");
+    add_lines(store, "r", "two\n");
+    add_lines(store, "r", "last\n");
+    add_lines(store, "r", "never\n");
+    assert_int_equal(store_each_engine_events(store, "r", take_lines, seen, NULL), 0);
+    assert_string_equal(seen, "begin\none\n|two\n|last\n|");
+    seen[0] = '\0';
+    assert_int_equal(store_each_engine_events(store, "none", take_lines, seen, NULL), 0);
+    assert_string_equal(seen, "");
+}
+
+/* Together or not at all, like other groups; afterwards single writes and groups work as ever. */
+static void a_group_need_not_be_on_disk(void **state)
+{
+    autostore struct store *store = NULL;
+    struct store_event ev = {.name = "last", .run = "r"};
+    char seen[100] = "";
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_begin_soon(store, NULL), 0);
+    assert_true(store_in_group(store));
+    add_lines(store, "r", "one\n");
+    assert_int_equal(store_commit(store, NULL), 0);
+    assert_false(store_in_group(store));
+    assert_int_equal(store_begin_soon(store, NULL), 0);
+    add_lines(store, "r", "two\n");
+    store_close(steal_ptr(store));
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_each_engine_events(store, "r", take_lines, seen, NULL), 0);
+    assert_string_equal(seen, "one\n|");
+    assert_int_equal(store_begin(store, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    assert_int_equal(store_commit(store, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+}
+
 static bool take_task(void *ctx, const struct store_task *t)
 {
     char *seen = ctx;
@@ -311,6 +365,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(events_come_back_in_order, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(events_of_the_engine_come_back_in_order, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_group_need_not_be_on_disk, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(rows_are_replaced_by_key, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(one_row_is_found_by_its_id, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(readers_see_what_is_committed, make_folder, remove_folder),

@@ -217,6 +217,38 @@ static void spending_without_prices_is_read(void **state)
     assert_string_equal(seen.s, "a 0.50 -;b 2.00 2026-11-01;");
 }
 
+static bool take_lines(void *ctx, const char *lines)
+{
+    buf_addstr(ctx, lines);
+    return true;
+}
+
+/* A store of each earlier version can be read, and then be written to. We make it older again. */
+static void a_store_without_events_of_the_engine_is_read(void **state)
+{
+    for (int version = 0; version <= 5; version++) {
+        autostore struct store *store = NULL;
+        autobuf struct buf seen = BUF_INIT;
+        autofree char *set_version =
+            mem_printf("drop table if exists engine_events; pragma user_version=%d", version);
+        if (!version)
+            execute(state, version_0);
+        execute(state, set_version);
+        if (version == 1 || version == 2) /* the column came with version 3 */
+            execute(state, "alter table spending drop column prices");
+        assert_int_equal(store_open(&store, *state, false, NULL), 0);
+        assert_int_equal(store_each_engine_events(store, RUN, take_lines, &seen, NULL), 0);
+        assert_string_equal(seen.s, "");
+        store_close(steal_ptr(store));
+        assert_int_equal(store_open(&store, *state, true, NULL), 0);
+        assert_int_equal(store_add_engine_events(store, RUN, "begin\n", NULL), 0);
+        assert_int_equal(store_each_engine_events(store, RUN, take_lines, &seen, NULL), 0);
+        assert_string_equal(seen.s, "begin\n");
+        assert_int_equal(store_each_task(store, RUN, take_task, &seen, NULL), 0);
+        assert_string_equal(seen.s, "begin\na landed 2;");
+    }
+}
+
 static void a_migration_that_fails_changes_nothing(void **state)
 {
     struct store *store = NULL;
@@ -403,13 +435,21 @@ static void an_empty_file_is_a_new_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_older_store_is_brought_up_to_date), TEST(reading_brings_nothing_up_to_date),
-        TEST(spending_without_prices_is_read),      TEST(a_migration_that_fails_changes_nothing),
-        TEST(a_newer_store_is_never_touched),       TEST(what_is_no_database_is_set_aside),
-        TEST(a_truncated_one_is_set_aside),         TEST(a_bad_page_is_found_after_a_crash),
-        TEST(a_good_one_stays_after_a_crash),       TEST(the_log_goes_with_its_file),
-        TEST(an_empty_log_or_index_is_no_damage),   TEST(many_may_find_the_damage_at_once),
-        TEST(runs_are_found_by_their_folders),      TEST(a_store_that_is_there_is_not_filled),
+        TEST(an_older_store_is_brought_up_to_date),
+        TEST(reading_brings_nothing_up_to_date),
+        TEST(spending_without_prices_is_read),
+        TEST(a_store_without_events_of_the_engine_is_read),
+        TEST(a_migration_that_fails_changes_nothing),
+        TEST(a_newer_store_is_never_touched),
+        TEST(what_is_no_database_is_set_aside),
+        TEST(a_truncated_one_is_set_aside),
+        TEST(a_bad_page_is_found_after_a_crash),
+        TEST(a_good_one_stays_after_a_crash),
+        TEST(the_log_goes_with_its_file),
+        TEST(an_empty_log_or_index_is_no_damage),
+        TEST(many_may_find_the_damage_at_once),
+        TEST(runs_are_found_by_their_folders),
+        TEST(a_store_that_is_there_is_not_filled),
         TEST(an_empty_file_is_a_new_store),
     };
     return cmocka_run_group_tests_name("store_open", tests, NULL, NULL);

@@ -1,5 +1,21 @@
 #include "plan/engine/attempt/failure_outcome.h"
 
+#include <stddef.h>
+
+const char *const outcome_words[] = {
+    [OUTCOME_FAIL] = "fail",     [OUTCOME_LEAVE_CONFLICT] = "leave-conflict",
+    [OUTCOME_PARK] = "park",     [OUTCOME_FALL_BACK] = "fall-back",
+    [OUTCOME_RETRY] = "retry",   [OUTCOME_REPAIR] = "repair",
+    [OUTCOME_REPAIR + 1] = NULL,
+};
+
+const char *const workspace_end_words[] = {
+    [WORKSPACE_LEFT] = "left",
+    [WORKSPACE_REMOVED] = "removed",
+    [WORKSPACE_PASSED_ON] = "passed-on",
+    [WORKSPACE_PASSED_ON + 1] = NULL,
+};
+
 static bool can_resume(const struct session_facts *s)
 {
     return s->engine_resumes && s->is_known && s->has_workspace && !s->tampered;

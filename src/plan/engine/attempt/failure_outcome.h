@@ -24,6 +24,9 @@ enum workspace_end {
     WORKSPACE_PASSED_ON, /* with the session, to the next attempt */
 };
 
+/* "fail", "leave-conflict", ... and "left", "removed", ...: lists that end with NULL. */
+extern const char *const outcome_words[], *const workspace_end_words[];
+
 struct failure_outcome {
     enum outcome_kind kind;
     enum repair repair;
@@ -48,7 +51,7 @@ struct session_facts {
 struct limit_facts {
     bool has_fallback; /* its next attempt can use the fallback */
     int64_t reset;     /* of the limit, according to the agent; 0: unknown */
-    int64_t now;
+    int64_t now; /* the engine sets it */
     struct session_facts session;
 };
 

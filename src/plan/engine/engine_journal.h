@@ -1,0 +1,47 @@
+/*
+ * The journal of an engine: text from which a replay makes the same engine again.
+ *
+ * A section holds the life of one engine. It begins with a line that has the set-up of the engine,
+ * and the number of the format; a line for each event follows (engine_line.h):
+ *
+ *     begin format=1 tasks=12 workers=4 no-wait=no lanes=2 wanted=1*12 own=0*10,1*2 fallback=-1*12
+ *     starts-next
+ *     attempt-opened task=0
+ *
+ * The lists have one value per task; 0*10 stands for ten zeros.
+ */
+#ifndef PLAN_ENGINE_ENGINE_JOURNAL_H
+#define PLAN_ENGINE_ENGINE_JOURNAL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "plan/engine/engine.h"
+
+/* Appends the first line of a section, when the engine has its tasks and lanes. `wanted` is that of
+ * engine_schedule(). */
+void engine_journal_begin(struct buf *out, const struct engine *e, const bool *wanted);
+
+/* engine_event(), which first appends the line of the event. Questions that had no answer and
+ * changed nothing leave no line. */
+void engine_journal_event(struct buf *out, struct engine *e, const struct engine_event *ev,
+                          struct actions *ret);
+
+/* A replay. The caller owns the first members. */
+struct engine_replay {
+    const struct plan *plan;
+    struct graph *graph;
+    struct claims *claims;
+    struct engine *engine;    /* zeroed; then that of the last section, for engine_done() */
+    struct actions actions;   /* the answer to the last event */
+    size_t sections, refused; /* refused: events that a task could not have in its state */
+};
+
+/* Replays one line, without its newline. If it fails, the engine is as before. */
+int engine_replay_line(struct engine_replay *r, const char *line, size_t len, struct err *err);
+
+/* Replays lines, each with its newline. */
+int engine_replay_text(struct engine_replay *r, const char *text, struct err *err);
+
+void engine_replay_done(struct engine_replay *r);
+
+#endif
