@@ -51,10 +51,9 @@ static bool check_config(const struct plan_file *pf)
     return rc == 0;
 }
 
-static int run_check(const void *options, int argc, char **argv)
+static int run_check(const void *options, char **argv)
 {
     const struct check_opts *opts = options;
-    (void)argc;
     if (opts->json && opts->graph != GRAPH_NONE)
         return cli_usage(&cmd_check, "--json and --graph do not go together");
     autoproblems struct problems ps;

@@ -55,9 +55,8 @@ static void print_item(void *ctx, const struct clean_item *item)
     removal_tell(r, item->action, &out);
 }
 
-static int run_clean(const void *options, int argc, char **argv)
+static int run_clean(const void *options, char **argv)
 {
-    (void)argc;
     (void)argv;
     const struct clean_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};

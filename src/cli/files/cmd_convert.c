@@ -10,10 +10,9 @@ struct convert_opts {
 static const char *const targets[] = {"yaml", "toml", "json", NULL};
 static const enum doc_syntax target_syntax[] = {DOC_YAML, DOC_TOML, DOC_JSON};
 
-static int run_convert(const void *options, int argc, char **argv)
+static int run_convert(const void *options, char **argv)
 {
     const struct convert_opts *opts = options;
-    (void)argc;
     autoproblems struct problems ps;
     problems_init(&ps, argv[0]);
     struct doc doc;

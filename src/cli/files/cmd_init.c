@@ -83,10 +83,10 @@ static void write_template(struct buf *out, enum kind kind, enum syntax syntax, 
         buf_addstr(out, "```\n");
 }
 
-static int run_init(const void *options, int argc, char **argv)
+static int run_init(const void *options, char **argv)
 {
     const struct init_opts *opts = options;
-    const char *file = argc ? argv[0] : NULL;
+    const char *file = argv[0];
     enum kind kind = (enum kind)opts->kind;
     enum syntax named = file ? find_syntax(file) : SYNTAX_ANY, syntax = (enum syntax)opts->syntax;
     if (syntax == SYNTAX_ANY)

@@ -136,7 +136,7 @@ static int materialise_task(const struct lookup *look, const struct report_task 
     return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;
 }
 
-static int run_materialise(const void *options, int argc, char **argv)
+static int run_materialise(const void *options, char **argv)
 {
     const struct materialise_opts *opts = options;
     autolook struct lookup look;
@@ -149,7 +149,7 @@ static int run_materialise(const void *options, int argc, char **argv)
         code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK && (!t->row.workspace || !look.repo.root))
         code = cli_fail(EXIT_USAGE, "task '%s' has no workspace now", argv[0]);
-    return code == EXIT_OK ? materialise_task(&look, t, argc > 1 ? argv[1] : NULL) : code;
+    return code == EXIT_OK ? materialise_task(&look, t, argv[1]) : code;
 }
 
 static const struct opt opts_table[] = {

@@ -321,16 +321,25 @@ static const struct action {
     {drop_salvages, 0, -1, "'drop' needs an ID, or --merged"},
 };
 
-static int run_salvage(const void *options, int argc, char **argv)
+static int count_words(char **words)
+{
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
+}
+
+static int run_salvage(const void *options, char **argv)
 {
     const struct salvage_opts *opts = options;
     size_t which = 0;
-    while (argc && strcmp(actions[which], argv[0]) != 0)
+    while (argv[0] && strcmp(actions[which], argv[0]) != 0)
         which++;
     const struct action *action = &table[which];
-    int words = argc ? argc - 1 : 0;
-    if (words < action->min || (action->max >= 0 && words > action->max) ||
-        (action->run == drop_salvages && !words && !opts->merged))
+    char **words = argv + (argv[0] != NULL);
+    int count = count_words(words);
+    if (count < action->min || (action->max >= 0 && count > action->max) ||
+        (action->run == drop_salvages && !count && !opts->merged))
         return cli_usage(&cmd_salvage, "%s", action->usage);
     if (opts->merged && action->run != drop_salvages)
         return cli_usage(&cmd_salvage, "--merged is for 'drop'");
@@ -338,7 +347,7 @@ static int run_salvage(const void *options, int argc, char **argv)
         return cli_usage(&cmd_salvage, "--branch is for 'restore'");
     own_cleanup(close_context) struct salvage_context context;
     int code = open_context(&context);
-    return code == EXIT_OK ? action->run(&context, opts, argv + (argc > 0)) : code;
+    return code == EXIT_OK ? action->run(&context, opts, words) : code;
 }
 
 static const struct opt opts_table[] = {

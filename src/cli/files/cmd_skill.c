@@ -126,10 +126,9 @@ static int print_skill(const struct skill_opts *opts)
 
 static const char *const actions[] = {"install", "show", NULL};
 
-static int run_skill(const void *options, int argc, char **argv)
+static int run_skill(const void *options, char **argv)
 {
     const struct skill_opts *opts = options;
-    (void)argc;
     if (strcmp(argv[0], "show") == 0)
         return opts->user || opts->project || opts->force
                    ? cli_usage(&cmd_skill, "--user, --project and --force are for 'install'")

@@ -87,7 +87,7 @@ struct command {
 
     /* The parser has zeroed and filled options. argv holds the positional arguments, with NULL at
      * the end; the parser has checked their number. Returns the exit code. */
-    int (*run)(const void *options, int argc, char **argv);
+    int (*run)(const void *options, char **argv);
 };
 
 /* All commands, in the order of the help, and their number. */

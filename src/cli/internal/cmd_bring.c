@@ -40,7 +40,7 @@ static void print_progress(void *ctx, const struct include_count *so_far)
     (void)print_count(so_far); /* we report only a failure of the last print */
 }
 
-static int run_bring(const void *options, int argc, char **argv)
+static int run_bring(const void *options, char **argv)
 {
     const struct bring_opts *opts = options;
     int64_t last_print = clock_mono();
@@ -55,7 +55,6 @@ static int run_bring(const void *options, int argc, char **argv)
         .work = opts->work,
         .to = argv[0],
         .patterns = (const char *const *)argv + 1,
-        .pattern_count = (size_t)argc - 1,
         .shares = opts->shares.v,
         .share_count = opts->shares.n,
         .keep = opts->keep ? &keep : NULL,
@@ -66,6 +65,8 @@ static int run_bring(const void *options, int argc, char **argv)
     };
     struct include_count count;
     struct err err = {0};
+    while (include.patterns[include.pattern_count])
+        include.pattern_count++;
     if (!include.root || !include.work || !include.excludes || !include.brought)
         return cli_usage(&cmd_bring, "--root, --work, --excludes and --brought are required");
     if (keep.state && (!keep.run || !keep.folder))

@@ -56,10 +56,9 @@ static int rehearse_plan(const struct rehearsal *r, struct plan_file *pf, const 
     return code;
 }
 
-static int run_rehearse(const void *options, int argc, char **argv)
+static int run_rehearse(const void *options, char **argv)
 {
     const struct rehearse_opts *opts = options;
-    (void)argc;
     autoplan struct plan_file pf;
     struct rehearsal r;
     struct err err = {0};

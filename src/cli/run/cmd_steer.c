@@ -31,11 +31,11 @@ static int send_request(const struct steer_opts *opts, struct node *request, str
     return code;
 }
 
-static int run_stop_command(const void *options, int argc, char **argv)
+static int run_stop_command(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
     struct arena a = {0};
-    if (opts->all == (argc > 0))
+    if (opts->all == (argv[0] != NULL))
         return cli_usage(&cmd_stop, opts->all ? "a task and --all do not go together"
                                               : "name a task, or use --all");
     struct node *request = node_new_map(&a);
@@ -78,11 +78,10 @@ const struct command cmd_stop = {
     .run = run_stop_command,
 };
 
-static int run_skip(const void *options, int argc, char **argv)
+static int run_skip(const void *options, char **argv)
 {
     struct arena a = {0};
     struct node *request = node_new_map(&a);
-    (void)argc;
     node_put_string(&a, request, "task", argv[0]);
     return send_request(options, request, &a, "skip",
                         "'anabranch run --only' runs some tasks alone");
@@ -106,10 +105,9 @@ const struct command cmd_skip = {
     .run = run_skip,
 };
 
-static int run_pause(const void *options, int argc, char **argv)
+static int run_pause(const void *options, char **argv)
 {
     struct arena a = {0};
-    (void)argc;
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
 }
@@ -124,10 +122,9 @@ const struct command cmd_pause = {
     .run = run_pause,
 };
 
-static int run_continue(const void *options, int argc, char **argv)
+static int run_continue(const void *options, char **argv)
 {
     struct arena a = {0};
-    (void)argc;
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "continue", "'anabranch resume' resumes it");
 }
@@ -141,13 +138,12 @@ const struct command cmd_continue = {
     .run = run_continue,
 };
 
-static int run_workers_command(const void *options, int argc, char **argv)
+static int run_workers_command(const void *options, char **argv)
 {
     const char *word = argv[0];
     bool by = *word == '+' || *word == '-';
     int64_t n = text_parse_count(word + by, strlen(word + by));
     struct arena a = {0};
-    (void)argc;
     if (n < 1 || n > 10000)
         return cli_usage(&cmd_workers, "'%s' is not a number of workers, such as 4, +1 or -1",
                          word);
@@ -177,12 +173,11 @@ const struct command cmd_workers = {
     .run = run_workers_command,
 };
 
-static int run_budget(const void *options, int argc, char **argv)
+static int run_budget(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
     struct arena a = {0};
     struct node *request = node_new_map(&a);
-    (void)argc;
     if (!amount_put(argv[0], &a, request)) {
         arena_done(&a);
         return cli_usage(&cmd_budget, "'%s' is not an amount, such as 5, $2.50 or '200k tokens'",

@@ -167,10 +167,9 @@ static int run_as_streams(const char *path, const struct streams_opts *opts)
                          : run_divided(&file, path, opts, &ps);
 }
 
-static int run_streams(const void *options, int argc, char **argv)
+static int run_streams(const void *options, char **argv)
 {
     const struct streams_opts *opts = options;
-    (void)argc;
     const char *inside = streams_outer_task();
     if (check_options(opts) != EXIT_OK)
         return EXIT_USAGE;

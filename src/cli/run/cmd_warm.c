@@ -147,10 +147,10 @@ static int warm_plan(const char *plan, const struct warm_opts *opts)
     return warm_repo(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);
 }
 
-static int run_warm(const void *options, int argc, char **argv)
+static int run_warm(const void *options, char **argv)
 {
     const struct warm_opts *opts = options;
-    return argc ? warm_plan(argv[0], opts) : warm_checkout(opts->base);
+    return argv[0] ? warm_plan(argv[0], opts) : warm_checkout(opts->base);
 }
 
 static const struct opt opts_table[] = {

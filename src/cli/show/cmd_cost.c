@@ -226,13 +226,13 @@ static int load_costs(const struct cost_opts *opts, const char *run, int64_t sin
                            : code;
 }
 
-static int run_cost(const void *options, int argc, char **argv)
+static int run_cost(const void *options, char **argv)
 {
     const struct cost_opts *opts = options;
     int64_t since;
     if (!parse_since(opts->since, &since))
         return cli_fail(EXIT_USAGE, "'%s' is not a duration, such as 12h or 7d", opts->since);
-    return load_costs(opts, argc ? argv[0] : NULL, since);
+    return load_costs(opts, argv[0], since);
 }
 
 static const struct arg args[] = {

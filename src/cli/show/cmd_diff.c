@@ -124,10 +124,9 @@ static int show_workspace(const struct lookup *look, const struct report_task *t
                                      : git_exec(&look->repo, &args, index);
 }
 
-static int run_diff(const void *options, int argc, char **argv)
+static int run_diff(const void *options, char **argv)
 {
     const struct diff_opts *opts = options;
-    (void)argc;
     autolook struct lookup look;
     autoreport struct report r = {0};
     autobuf struct buf end = BUF_INIT;

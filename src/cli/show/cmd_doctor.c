@@ -32,7 +32,7 @@ static void add_entry(const struct finding *f, struct arena *a, struct node *lis
         node_put_bool(a, entry, "partial", true);
 }
 
-static int run_doctor(const void *options, int argc, char **argv)
+static int run_doctor(const void *options, char **argv)
 {
     const struct doctor_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
@@ -40,7 +40,6 @@ static int run_doctor(const void *options, int argc, char **argv)
     struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "findings");
     struct finding f;
     bool bad = false;
-    (void)argc;
     (void)argv;
     for (size_t i = 0; doctor_examine(i, self_path(), &f); i++) {
         bad = bad || f.verdict == VERDICT_BAD;

@@ -119,11 +119,10 @@ static int open_config(struct config_file *cf)
     return rc ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
 }
 
-static int run_engines(const void *options, int argc, char **argv)
+static int run_engines(const void *options, char **argv)
 {
     const struct engines_opts *opts = options;
     struct engine_list l = {0};
-    (void)argc;
     (void)argv;
     autoconfig struct config_file cf = {0};
     int code = open_config(&cf);

@@ -115,12 +115,12 @@ static void add_json(struct buf *out, enum failure f)
     arena_done(&a);
 }
 
-static int run_explain(const void *options, int argc, char **argv)
+static int run_explain(const void *options, char **argv)
 {
     const struct explain_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
     for (int f = 0; f < FAILURE_COUNT_; f++) {
-        if (argc && strcmp(argv[0], failure_names[f]) != 0)
+        if (argv[0] && strcmp(argv[0], failure_names[f]) != 0)
             continue;
         if (out.len && !opts->json)
             buf_addch(&out, '\n');

@@ -71,10 +71,9 @@ static int print_runs(struct lookup *look, const struct newest *newest, bool jso
     return cli_print(out.s, out.len);
 }
 
-static int run_history(const void *options, int argc, char **argv)
+static int run_history(const void *options, char **argv)
 {
     const struct history_opts *opts = options;
-    (void)argc;
     (void)argv;
     autolook struct lookup look;
     struct newest newest = {.max = opts->count ? (size_t)opts->count : DEFAULT_COUNT};

@@ -168,10 +168,9 @@ static int show_attempt(struct lookup *look, struct log_view *s, const struct re
     return print_rest(s);
 }
 
-static int run_logs(const void *options, int argc, char **argv)
+static int run_logs(const void *options, char **argv)
 {
     const struct logs_opts *opts = options;
-    (void)argc;
     autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;

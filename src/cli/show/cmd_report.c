@@ -35,12 +35,11 @@ static int write_or_print(const struct lookup *look, const struct report *r,
     return path ? EXIT_OK : cli_print(out.s, out.len);
 }
 
-static int run_report(const void *options, int argc, char **argv)
+static int run_report(const void *options, char **argv)
 {
     const struct report_opts *opts = options;
     enum report_format format;
     struct err err = {0};
-    (void)argc;
     autolook struct lookup look = {0};
     autoreport struct report r = {0};
     int code = choose_format(opts, &format);

@@ -114,7 +114,7 @@ static int serve_runs(const struct serve_opts *opts, const struct lookup *look, 
     return loop_run(s.loop, &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 
-static int run_serve(const void *options, int argc, char **argv)
+static int run_serve(const void *options, char **argv)
 {
     const struct serve_opts *opts = options;
     autolook struct lookup look = {0};
@@ -123,8 +123,8 @@ static int run_serve(const void *options, int argc, char **argv)
         return cli_fail(EXIT_USAGE, "a port is a number from 1 to 65535");
     int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = lookup_run(&look, argc ? argv[0] : NULL, &r);
-    return code == EXIT_OK ? serve_runs(opts, &look, argc ? r.row.id : NULL) : code;
+        code = lookup_run(&look, argv[0], &r);
+    return code == EXIT_OK ? serve_runs(opts, &look, argv[0] ? r.row.id : NULL) : code;
 }
 
 static const struct opt opts_table[] = {

@@ -46,7 +46,7 @@ static int enter_task_workspace(const struct lookup *look, const struct report_t
                     id, id);
 }
 
-static int run_shell(const void *options, int argc, char **argv)
+static int run_shell(const void *options, char **argv)
 {
     const struct shell_opts *opts = options;
     autolook struct lookup look;
@@ -61,7 +61,7 @@ static int run_shell(const void *options, int argc, char **argv)
         code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK)
         code = enter_task_workspace(&look, t);
-    return code == EXIT_OK ? exec_command(argc > 1 ? argv + 1 : shell) : code;
+    return code == EXIT_OK ? exec_command(argv[1] ? argv + 1 : shell) : code;
 }
 
 static const struct opt opts_table[] = {

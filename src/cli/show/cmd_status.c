@@ -234,10 +234,10 @@ static int watch_status(const struct status_opts *opts, const char *word)
     }
 }
 
-static int run_status(const void *options, int argc, char **argv)
+static int run_status(const void *options, char **argv)
 {
     const struct status_opts *opts = options;
-    const char *word = argc ? argv[0] : NULL;
+    const char *word = argv[0];
     autobuf struct buf out = BUF_INIT;
     if (opts->watch)
         return watch_status(opts, word);

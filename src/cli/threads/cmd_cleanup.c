@@ -69,13 +69,12 @@ static void print_warning(void *ctx, const char *message)
     (void)cli_fail(EXIT_OK, "%s", message);
 }
 
-static int run_cleanup(const void *options, int argc, char **argv)
+static int run_cleanup(const void *options, char **argv)
 {
     const struct cleanup_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};
     struct git_repo repo;
     struct err err = {0};
-    (void)argc;
     (void)argv;
     interrupt_watch();
     int rc = git_open(&repo, ".", &err);

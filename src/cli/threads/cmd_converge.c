@@ -175,7 +175,7 @@ static void split_ids(const char *list, struct strv *out)
     }
 }
 
-static int run_converge(const void *options, int argc, char **argv)
+static int run_converge(const void *options, char **argv)
 {
     const struct converge_opts *opts = options;
     autostrv struct strv only = {0};
@@ -191,7 +191,6 @@ static int run_converge(const void *options, int argc, char **argv)
                                    .waiting = cli_waiting};
     struct git_repo repo;
     struct err err = {0};
-    (void)argc;
     (void)argv;
     if (opts->no_push && opts->into_base)
         return cli_usage(&cmd_converge, "--no-push and --into-base do not go together");

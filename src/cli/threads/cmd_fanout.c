@@ -136,13 +136,12 @@ static int make_threads(const struct plan_file *pf, const struct fanout_opts *op
     return print_threads(&f, opts);
 }
 
-static int run_fanout(const void *options, int argc, char **argv)
+static int run_fanout(const void *options, char **argv)
 {
     const struct fanout_opts *opts = options;
     struct fanout_options how = {
         .plan_path = argv[0], .allow_dirty = opts->allow_dirty, .waiting = cli_waiting};
     autoplan struct plan_file pf = {0};
-    (void)argc;
     if (opts->json && opts->tmux == TMUX_PRINT)
         return cli_usage(&cmd_fanout, "--json and --tmux do not go together; --tmux=start does");
     if (opts->engine && plan_find_engine(opts->engine, &how.engine))

@@ -204,17 +204,17 @@ static int request_paths(const struct own_opts *opts, char **paths)
     return code;
 }
 
-static int run_own(const void *options, int argc, char **argv)
+static int run_own(const void *options, char **argv)
 {
     const struct own_opts *opts = options;
-    if (argc == 0)
+    if (!argv[0])
         return check_changes(opts, NULL);
     bool is_request = strcmp(argv[0], "request") == 0;
     if (opts->staged)
         return cli_usage(&cmd_own, "--staged goes with neither a range nor 'request'");
-    if (!is_request && argc > 1)
+    if (!is_request && argv[1])
         return cli_usage(&cmd_own, "unexpected argument '%s'", argv[1]);
-    if (is_request && argc == 1)
+    if (is_request && !argv[1])
         return cli_usage(&cmd_own, "'request' needs a path");
     return is_request ? request_paths(opts, argv + 1) : check_changes(opts, argv[0]);
 }

@@ -69,12 +69,12 @@ static int decide_commit(const struct thread *t, const struct own_verdict *v)
     return EXIT_TASK;
 }
 
-static int run_own_commit(const void *options, int argc, char **argv)
+static int run_own_commit(const void *options, char **argv)
 {
     autohere struct current_thread here = {0};
     autoverdict struct own_verdict v = {0};
     struct err err = {0};
-    (void)options, (void)argc, (void)argv;
+    (void)options, (void)argv;
     if (current_thread_open(&here, ".", &err))
         return cli_fail_by(&err);
     if (!here.thread)
@@ -196,14 +196,14 @@ static int judge_write(struct tool_call *c, const char *tree, struct err *err)
 }
 
 /* On an error we let the user decide. */
-static int run_own_hook(const void *options, int argc, char **argv)
+static int run_own_hook(const void *options, char **argv)
 {
     struct tool_call c = {0};
     struct err err = {0};
     (void)options;
     int code = read_tool_call(&c, &err);
     if (code == 0)
-        code = judge_write(&c, argc ? argv[0] : NULL, &err);
+        code = judge_write(&c, argv[0], &err);
     if (code < 0)
         code = print_answer("ask", err.msg);
     doc_done(&c.doc);

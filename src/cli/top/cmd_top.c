@@ -18,14 +18,14 @@ static int choose_run(struct lookup *look, const char *word, char **ret_id)
     return code;
 }
 
-static int run_top(const void *options, int argc, char **argv)
+static int run_top(const void *options, char **argv)
 {
     autolook struct lookup look;
     autofree char *id = NULL;
     (void)options;
     int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = choose_run(&look, argc ? argv[0] : NULL, &id);
+        code = choose_run(&look, argv[0], &id);
     return code == EXIT_OK ? top_show(&look, id) : code;
 }
 
