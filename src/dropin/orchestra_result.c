@@ -90,7 +90,7 @@ static char *get_base_name(char *path)
 
 static void parse_result(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
     const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
     if (text && text->kind == NODE_STRING) { /* the engine's result: the agent's text is inside */
@@ -103,7 +103,6 @@ static void parse_result(struct orchestra_result *r, const char *s, size_t len, 
         r->cycles = parse_count(node_get(map, "cycles"));
         r->failed = r->status && strcmp(r->status, "FAILED") == 0;
     }
-    arena_done(&a);
 }
 
 static void mask_secrets(const struct orchestra *o, const char *s, size_t len, struct buf *out)

@@ -145,7 +145,7 @@ static void put_done(const struct orchestra_state *s, struct arena *a, struct no
 
 static int write_state(struct orchestra_state *s, struct err *err)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a);
     autobuf struct buf created = BUF_INIT, now = BUF_INIT, out = BUF_INIT;
     int64_t start = clock_mono();
@@ -158,7 +158,6 @@ static int write_state(struct orchestra_state *s, struct err *err)
     node_put_string(&a, root, "created_at", created.s);
     node_put_string(&a, root, "updated_at", now.s);
     doc_write_lines(&out, root);
-    arena_done(&a);
     int rc = file_replace(s->path, out.s, out.len, err);
     s->dirty = false;
     s->written = clock_mono();

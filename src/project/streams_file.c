@@ -85,7 +85,7 @@ static int build_plans(struct streams_file *sf, struct arena *a, struct node *ro
 
 int streams_file_plan(struct streams_file *sf, struct problems *ps)
 {
-    struct arena a = {0}, texts = {0};
+    autoarena struct arena a = {0}, texts = {0};
     const char **prompts = mem_array(sf->manifest.plan.task_count + 1, sizeof(*prompts));
     struct streams_texts given = {.prompts = prompts, .about = sf->about};
     int rc = read_prompts(&sf->manifest, prompts, &texts, ps);
@@ -93,8 +93,6 @@ int streams_file_plan(struct streams_file *sf, struct problems *ps)
     if (root)
         rc = build_plans(sf, &a, root, ps);
     free(prompts);
-    arena_done(&texts);
-    arena_done(&a);
     return root ? rc : -1;
 }
 

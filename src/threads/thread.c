@@ -105,12 +105,10 @@ int thread_save(const struct thread *t, struct err *err)
 {
     autofree char *path = mem_printf("%s/" THREAD_FILE, t->admin);
     autobuf struct buf text = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *map = encode_thread(t, &a);
     bool valid = is_utf8(map);
-    doc_write_line(&text, map);
-    buf_addch(&text, '\n');
-    arena_done(&a);
+    doc_write_whole_line(&text, map);
     if (!valid)
         return err_set(err, ERR_INPUT, "thread %s: some of its text is not UTF-8", t->id);
     return file_replace(path, text.s, text.len, err);

@@ -20,11 +20,10 @@ struct check_opts {
 
 static int print_json(const struct plan_file *pf, const struct problems *ps, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autoproblems struct problems none;
     problems_init(&none, ps->file);
     int rc = doc_write(out, plan_json(pf, ps, &a), DOC_JSON, &none);
-    arena_done(&a);
     return rc == 0 ? cli_print(out->s, out->len) : cli_fail(EXIT_ENV, "the plan has no JSON form");
 }
 

@@ -17,7 +17,7 @@ struct clean_opts {
 
 static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "action", removal_word(r, item->action));
     node_put_string(&a, map, "kind", item->kind);
@@ -28,9 +28,7 @@ static void add_json(const struct removals *r, const struct clean_item *item, st
         node_put_int(&a, map, "bytes", item->bytes);
     if (item->partial)
         node_put_bool(&a, map, "partial", true);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static void add_line(struct removals *r, const struct clean_item *item, struct buf *out)

@@ -85,10 +85,8 @@ static struct node *encode_salvage(const struct salvage *s, struct arena *a)
 
 static void add_json(const struct salvage *s, struct buf *out)
 {
-    struct arena a = {0};
-    doc_write_line(out, encode_salvage(s, &a));
-    buf_addch(out, '\n');
-    arena_done(&a);
+    autoarena struct arena a = {0};
+    doc_write_whole_line(out, encode_salvage(s, &a));
 }
 
 static void add_size(const struct salvage *s, struct buf *out)

@@ -6,6 +6,7 @@
 #define CLI_FRAME_CLI_H
 
 #include "base/err.h"
+#include "base/node/node.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -131,5 +132,7 @@ int cli_stopped(const char *more);
 /* Writes to standard output and flushes it. Returns EXIT_OK; EXIT_ENV, with a message, if the
  * output is closed or full; 128 + SIGPIPE, without a message, if the reader left early. */
 int cli_print(const char *s, size_t len);
+
+int cli_print_json(const struct node *root); /* the same for a tree, as one line of JSON */
 
 #endif

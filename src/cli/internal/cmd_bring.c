@@ -1,7 +1,6 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "cli/frame/commands.h"
-#include "doc/doc.h"
 #include "sys/clock.h"
 #include "workspace/fill/include.h"
 
@@ -18,17 +17,13 @@ enum { PROGRESS_MS = 500 };
 
 static int print_count(const struct include_count *count)
 {
-    struct arena a = {0};
-    autobuf struct buf line = BUF_INIT;
+    autoarena struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "files", count->all.files);
     node_put_int(&a, data, "bytes", count->all.bytes);
     node_put_int(&a, data, "shared", count->all.cloned);
     node_put_int(&a, data, "kept", count->kept);
-    doc_write_line(&line, data);
-    buf_addch(&line, '\n');
-    arena_done(&a);
-    return cli_print(line.s, line.len);
+    return cli_print_json(data);
 }
 
 static void print_progress(void *ctx, const struct include_count *so_far)

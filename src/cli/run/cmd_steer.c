@@ -26,15 +26,13 @@ static int send_request(const struct steer_opts *opts, struct node *request, str
                         const char *verb, const char *instead)
 {
     node_put_string(a, request, "verb", verb);
-    int code = live_run_ask(opts->run, request, instead);
-    arena_done(a);
-    return code;
+    return live_run_ask(opts->run, request, instead);
 }
 
 static int run_stop_command(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (opts->all == (argv[0] != NULL))
         return cli_usage(&cmd_stop, opts->all ? "a task and --all do not go together"
                                               : "name a task, or use --all");
@@ -80,7 +78,7 @@ const struct command cmd_stop = {
 
 static int run_skip(const void *options, char **argv)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
     node_put_string(&a, request, "task", argv[0]);
     return send_request(options, request, &a, "skip",
@@ -107,7 +105,7 @@ const struct command cmd_skip = {
 
 static int run_pause(const void *options, char **argv)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
 }
@@ -124,7 +122,7 @@ const struct command cmd_pause = {
 
 static int run_continue(const void *options, char **argv)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "continue", "'anabranch resume' resumes it");
 }
@@ -143,7 +141,7 @@ static int run_workers_command(const void *options, char **argv)
     const char *word = argv[0];
     bool by = *word == '+' || *word == '-';
     int64_t n = text_parse_count(word + by, strlen(word + by));
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (n < 1 || n > 10000)
         return cli_usage(&cmd_workers, "'%s' is not a number of workers, such as 4, +1 or -1",
                          word);
@@ -176,13 +174,11 @@ const struct command cmd_workers = {
 static int run_budget(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
-    if (!amount_put(argv[0], &a, request)) {
-        arena_done(&a);
+    if (!amount_put(argv[0], &a, request))
         return cli_usage(&cmd_budget, "'%s' is not an amount, such as 5, $2.50 or '200k tokens'",
                          argv[0]);
-    }
     if (opts->task)
         node_put_string(&a, request, "task", opts->task);
     return send_request(options, request, &a, "budget",

@@ -81,14 +81,13 @@ static struct run_options make_run_options(const struct streams_opts *opts)
 static int show_streams(const struct streams *s, const char *path, bool json)
 {
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (json) {
         doc_write_lines(&out, streams_text_json(s, path, &a));
         buf_addch(&out, '\n');
     } else {
         streams_text(s, path, &out);
     }
-    arena_done(&a);
     return cli_print(out.s, out.len);
 }
 

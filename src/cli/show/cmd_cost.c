@@ -172,7 +172,7 @@ static void put_sum(struct arena *a, struct node *map, const struct sum *s)
 
 static void add_json(const struct costs *c, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "costs");
     for (size_t i = 0; i < c->list.n; i++) {
         struct node *map = node_add_map(&a, list);
@@ -187,7 +187,6 @@ static void add_json(const struct costs *c, struct buf *out)
     }
     doc_write_lines(out, root);
     buf_addch(out, '\n');
-    arena_done(&a);
 }
 
 /* Parses "7d" as a time before now. 0 if the option is not given. */

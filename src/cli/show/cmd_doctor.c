@@ -36,7 +36,7 @@ static int run_doctor(const void *options, char **argv)
 {
     const struct doctor_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "findings");
     struct finding f;
     bool bad = false;
@@ -49,11 +49,8 @@ static int run_doctor(const void *options, char **argv)
         finding_done(&f);
     }
     node_put_bool(&a, root, "ok", !bad);
-    if (opts->json) {
-        doc_write_line(&out, root);
-        buf_addch(&out, '\n');
-    }
-    arena_done(&a);
+    if (opts->json)
+        doc_write_whole_line(&out, root);
     int code = cli_print(out.s, out.len);
     return code != EXIT_OK ? code : bad ? EXIT_ENV : EXIT_OK;
 }

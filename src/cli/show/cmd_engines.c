@@ -77,7 +77,7 @@ static void add_row(const struct engine_list *l, const struct engine_entry *f, s
 
 static void add_json(const struct engine_list *l, const struct engine_entry *f, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     autobuf struct buf version = BUF_INIT;
     add_version(l, f, &version);
@@ -89,9 +89,7 @@ static void add_json(const struct engine_list *l, const struct engine_entry *f, 
     node_put_bool(&a, map, "sessions", f->facts.continues);
     node_put_bool(&a, map, "personas", agent_has_personas(f->engine));
     node_put_bool(&a, map, "tested", !agent_is_untested(f->engine));
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int print_engines(struct engine_list *l, bool json)

@@ -47,12 +47,10 @@ static void add_line(const struct report *r, struct buf *out)
 
 static void add_json(const struct report *r, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = report_encode(r, &a);
     node_unlink(map, node_get(map, "tasks"));
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int print_runs(struct lookup *look, const struct newest *newest, bool json)

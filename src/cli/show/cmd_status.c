@@ -99,11 +99,10 @@ static void status_close(struct status *s)
 static int has_run(struct status *s, bool *ret_yes)
 {
     struct err err = {0};
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct store_run newest = {0};
     int rc = s->look.store ? store_find_run(s->look.store, NULL, &a, &newest, &err) : 0;
     *ret_yes = newest.id;
-    arena_done(&a);
     return rc ? cli_fail_by(&err) : EXIT_OK;
 }
 
@@ -168,7 +167,7 @@ static void add_text(const struct status *s, struct buf *out)
 
 static void add_json(const struct status *s, bool line, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = s->run.row.id ? report_encode(&s->run, &a) : node_new_map(&a);
     if (s->run.limits.list.n)
         put_limits(&s->run, &a, map);
@@ -180,7 +179,6 @@ static void add_json(const struct status *s, bool line, struct buf *out)
         doc_write_lines(out, map);
     if (line)
         buf_addch(out, '\n');
-    arena_done(&a);
 }
 
 static int add_status(const struct status_opts *opts, const char *word, struct buf *out)

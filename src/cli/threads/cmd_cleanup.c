@@ -21,7 +21,7 @@ static const char *get_branch_name(const struct cleanup_item *item)
 
 static void add_json(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "action", removal_word(r, item->action));
     node_put_string(&a, map, "thread", item->thread->id);
@@ -33,9 +33,7 @@ static void add_json(const struct removals *r, const struct cleanup_item *item, 
     struct node *list = item->dropped ? node_put_list(&a, map, "dropped") : NULL;
     for (size_t i = 0; list && i < item->dropped->n; i++)
         node_add_string(&a, list, item->dropped->v[i]);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static void add_line(const struct removals *r, const struct cleanup_item *item, struct buf *out)

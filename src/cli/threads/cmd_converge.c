@@ -2,7 +2,6 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
-#include "doc/doc.h"
 #include "git/git.h"
 #include "sys/interrupt.h"
 #include "threads/converge/converge.h"
@@ -118,8 +117,7 @@ static void put_damaged(struct arena *a, struct node *map, const struct thread_d
 
 static int print_json(const struct converge *c)
 {
-    autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "threads");
     for (size_t i = 0; i < c->results.n; i++)
         put_result(&a, node_add_map(&a, list), &c->results.v[i]);
@@ -127,10 +125,7 @@ static int print_json(const struct converge *c)
         if (converge_leaves(c, &c->threads.damaged.v[i]))
             put_damaged(&a, node_add_map(&a, list), &c->threads.damaged.v[i]);
     }
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    arena_done(&a);
-    return cli_print(out.s, out.len);
+    return cli_print_json(map);
 }
 
 static enum exit_code get_exit_code(const struct converge *c)

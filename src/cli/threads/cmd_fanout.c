@@ -86,7 +86,7 @@ static void put_thread(struct arena *a, struct node *list, const struct fanout *
 
 static void add_json(struct buf *out, const struct fanout *f)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "base", f->base ? git_short_name(f->base) : NULL);
     node_put_string(&a, map, "base_commit", f->base_commit);
@@ -95,9 +95,7 @@ static void add_json(struct buf *out, const struct fanout *f)
         put_thread(&a, list, f, threads_find(&f->there, f->known.v[i]), false);
     for (size_t i = 0; i < f->fresh.n; i++)
         put_thread(&a, list, f, &f->fresh.v[i], true);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int fail_fanout(const struct fanout *f, const struct err *err)

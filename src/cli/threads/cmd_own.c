@@ -2,7 +2,6 @@
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
 #include "cli/threads/current_thread.h"
-#include "doc/doc.h"
 #include "threads/own/own.h"
 #include "threads/own/request.h"
 
@@ -21,14 +20,6 @@ static void put_path(struct arena *a, struct node *map, const char *path)
     node_put_string(a, map, "path", shown.len ? shown.s : path);
 }
 
-static int print_json(const struct node *map)
-{
-    autobuf struct buf out = BUF_INIT;
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    return cli_print(out.s, out.len);
-}
-
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
     node_put_strings(a, map, "owns", &t->owns);
@@ -42,7 +33,7 @@ static void put_claims(struct arena *a, struct node *map, const struct thread *t
 
 static int print_verdict_json(const struct thread *t, const struct own_verdict *v)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "thread", t->id);
     node_put_string(&a, map, "enforce", t->enforce);
@@ -56,9 +47,7 @@ static int print_verdict_json(const struct thread *t, const struct own_verdict *
         node_put_string(&a, entry, "verdict", own_standing_name(p->standing));
         node_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
     }
-    int code = print_json(map);
-    arena_done(&a);
-    return code;
+    return cli_print_json(map);
 }
 
 static void add_outside(struct buf *out, const struct own_verdict *v)
@@ -129,7 +118,7 @@ static const char *const answers[] = {
 
 static int print_decisions_json(const struct own_decisions *ds)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     struct node *list = node_put_list(&a, map, "requests");
     for (size_t i = 0; i < ds->n; i++) {
@@ -139,9 +128,7 @@ static int print_decisions_json(const struct own_decisions *ds)
         node_put_string(&a, entry, "claim", ds->v[i].claim);
         node_put_string(&a, entry, "thread", ds->v[i].whose);
     }
-    int code = print_json(map);
-    arena_done(&a);
-    return code;
+    return cli_print_json(map);
 }
 
 static void add_refusal(struct buf *out, const struct own_decision *d)

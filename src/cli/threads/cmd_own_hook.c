@@ -124,8 +124,7 @@ static int read_tool_call(struct tool_call *c, struct err *err)
 
 static int print_answer(const char *decision, const char *why)
 {
-    struct arena a = {0};
-    autobuf struct buf out = BUF_INIT;
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     if (decision) {
         struct node *of = node_put_map(&a, map, "hookSpecificOutput");
@@ -135,10 +134,7 @@ static int print_answer(const char *decision, const char *why)
     } else {
         node_put_string(&a, map, "systemMessage", why);
     }
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    arena_done(&a);
-    return cli_print(out.s, out.len);
+    return cli_print_json(map);
 }
 
 static int refuse_write(const struct thread *t, const struct buf *why, const char *request)

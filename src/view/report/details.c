@@ -157,7 +157,7 @@ static void keep_event_data(struct report_details *m, struct report_life *l,
 {
     bool outside_paths = strcmp(ev->name, "scope.violated") == 0;
     bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *data = ev->data && (outside_paths || conflicts)
                                   ? doc_read_line(&a, ev->data, strlen(ev->data))
                                   : NULL;
@@ -165,7 +165,6 @@ static void keep_event_data(struct report_details *m, struct report_life *l,
         keep_outside_paths(m, l, data);
     else if (data)
         keep_conflicts(m, l, data);
-    arena_done(&a);
 }
 
 static bool apply_event(void *ctx, const struct store_event *ev)

@@ -162,7 +162,6 @@ struct node *report_encode(const struct report *r, struct arena *a)
 
 void report_json(struct report_details *m, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     doc_write_lines(out, report_encode(m->r, &a));
-    arena_done(&a);
 }

@@ -219,7 +219,7 @@ static void put_run(struct sarif *s, struct node *run)
 
 void report_sarif(struct report_details *m, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autofree char *plan = find_plan(m);
     struct sarif s = {.m = m, .a = &a, .plan = plan};
     struct node *root = node_new_map(&a);
@@ -229,5 +229,4 @@ void report_sarif(struct report_details *m, struct buf *out)
     node_put_string(&a, root, "version", "2.1.0");
     put_run(&s, node_add_map(&a, node_put_list(&a, root, "runs")));
     doc_write_lines(out, root);
-    arena_done(&a);
 }
