@@ -46,6 +46,7 @@ int doc_load(struct doc *doc, const char *path, const struct doc_options *opts,
 int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
               const struct doc_options *opts, struct problems *ps);
 void doc_done(struct doc *doc);
+#define autodoc own_cleanup(doc_done)
 
 /* The same for a JSON object from a program; the text ends with a NUL. Returns NULL if it is no
  * JSON object. The tree lives in the arena, which must be empty. */

@@ -103,17 +103,15 @@ int orchestra_state_load(struct orchestra_state *s, struct err *err)
     autobuf struct buf text = BUF_INIT;
     autoproblems struct problems ps;
     struct doc_options json = {.syntax = DOC_JSON};
-    struct doc doc;
+    autodoc struct doc doc = {0};
     problems_init(&ps, s->path);
     if (access(s->path, F_OK) < 0)
         return err_set(err, ERR_INPUT, "cannot resume: there is no '%s'", s->path);
     if (file_read(s->path, STATE_MAX, &text, err))
         return -1;
-    int rc = doc_parse(&doc, NULL, text.s, text.len, &json, &ps);
-    rc = rc ? err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path)
-            : load_done_tasks(s, doc.root, err);
-    doc_done(&doc);
-    return rc;
+    if (doc_parse(&doc, NULL, text.s, text.len, &json, &ps))
+        return err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path);
+    return load_done_tasks(s, doc.root, err);
 }
 
 void orchestra_recall(struct orchestra_state *s, struct orchestra *o)

@@ -56,14 +56,11 @@ static int open_plan(struct plan_file *pf, const char *path, const struct git_re
 {
     struct doc_options toml = {.syntax = DOC_TOML, .max_bytes = DROPIN_PLAN_MAX};
     autoproblems struct problems ps;
-    struct doc doc;
+    autodoc struct doc doc;
     problems_init(&ps, path);
-    bool is_toml = doc_load(&doc, path, &toml, &ps) == 0;
-    bool is_well = is_toml && sessions_check_plan(doc.root, repo->core.ignore_case);
-    doc_done(&doc);
-    if (!is_toml)
+    if (doc_load(&doc, path, &toml, &ps))
         return print_plan_problems(&ps);
-    if (!is_well)
+    if (!sessions_check_plan(doc.root, repo->core.ignore_case))
         return EXIT_ERROR;
     return plan_file_open(pf, path, &toml, &ps) ? print_plan_problems(&ps) : EXIT_OK;
 }
@@ -118,23 +115,21 @@ int sessions_fanout(const struct sessions_options *opts)
     autofree char *path =
         *opts->plan == '/' || !here ? mem_str(opts->plan) : mem_printf("%s/%s", here, opts->plan);
     autoplan struct plan_file pf = {0};
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     if (access(path, F_OK) < 0)
         return sessions_error("plan file not found: %s", path);
     int opened = sessions_repository(&repo, &err);
     int code = open_plan(&pf, path, &repo);
-    if (code == EXIT_OK && opened)
-        code = sessions_error("%s", err.msg);
-    if (code == EXIT_OK) {
-        git_close(&pf.repo);
-        pf.repo = repo;
-        repo = (struct git_repo){0};
-        *pf.repo.prefix = '\0';
-        code = fan_out_if_clean(&pf, path);
-    }
-    git_close(&repo);
-    return code;
+    if (code != EXIT_OK)
+        return code;
+    if (opened)
+        return sessions_error("%s", err.msg);
+    git_close(&pf.repo);
+    pf.repo = repo;
+    repo = (struct git_repo){0};
+    *pf.repo.prefix = '\0';
+    return fan_out_if_clean(&pf, path);
 }
 
 struct cleanup_report {
@@ -191,7 +186,7 @@ static int print_result(const struct cleanup_report *t)
 int sessions_cleanup(const struct sessions_options *unused)
 {
     struct cleanup_report t = {.removed = BUF_INIT, .skipped = BUF_INIT};
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     struct cleanup_options opts = {.repo = &repo,
                                    .tell = collect_item,
@@ -204,7 +199,6 @@ int sessions_cleanup(const struct sessions_options *unused)
     t.folder = rc == 0 && sessions_have_folder(&repo);
     rc = rc || cleanup(&opts, &err) ? -1 : 0;
     int code = rc ? sessions_error("%s", err.msg) : print_result(&t);
-    git_close(&repo);
     buf_done(&t.removed);
     buf_done(&t.skipped);
     return interrupt_signal() ? cli_stopped("run it again") : code;

@@ -36,13 +36,9 @@ int streams_file_take(struct streams_file *sf, struct doc *doc, const char *path
 int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
                       struct problems *ps)
 {
-    struct doc doc;
+    autodoc struct doc doc;
     *sf = (struct streams_file){0};
-    int rc = doc_load(&doc, path, opts, ps);
-    if (rc == 0)
-        rc = streams_file_take(sf, &doc, path, ps);
-    doc_done(&doc);
-    return rc;
+    return doc_load(&doc, path, opts, ps) || streams_file_take(sf, &doc, path, ps) ? -1 : 0;
 }
 
 int streams_file_divide(struct streams_file *sf, const struct streams_options *opts,

@@ -123,16 +123,13 @@ static int read_settings(const char *path, struct buf *text, bool *ret_exists, s
 static int add_to_settings(const char *file, const struct buf *text, const char *command,
                            struct err *err)
 {
-    struct doc doc;
-    int rc = parse_settings(&doc, file, text, err);
-    if (rc == 0) {
-        remove_ours(doc.root);
-        rc = add_hook(&doc.arena, doc.root, file, command, err);
-    }
-    if (rc == 0)
-        rc = write_tree(file, doc.root, err);
-    doc_done(&doc);
-    return rc;
+    autodoc struct doc doc;
+    if (parse_settings(&doc, file, text, err))
+        return -1;
+    remove_ours(doc.root);
+    return add_hook(&doc.arena, doc.root, file, command, err) || write_tree(file, doc.root, err)
+               ? -1
+               : 0;
 }
 
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,

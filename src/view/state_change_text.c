@@ -113,14 +113,12 @@ bool state_change_text_is_change(const struct node *data)
 
 bool state_change_text_is_lost(const struct node *data)
 {
-    const struct node *lost = node_get(data, "lost");
-    return lost && lost->kind == NODE_BOOL && lost->truth;
+    return node_get_bool(data, "lost");
 }
 
 void state_change_text(const struct node *data, struct buf *out)
 {
     const char *what = node_get_string(data, "what", "");
-    const struct node *restored = node_get(data, "restored");
     bool index = strcmp(what, "index") == 0;
     if (index || strcmp(what, "checkout") == 0)
         add_files(data, index, out);
@@ -128,7 +126,7 @@ void state_change_text(const struct node *data, struct buf *out)
         add_count(data, out);
     else
         add_change(data, find_words(what), out);
-    if (restored && restored->kind == NODE_BOOL && restored->truth) {
+    if (node_get_bool(data, "restored")) {
         buf_addstr(out, "; put back");
         add_field(data, "saved", ", the changed file is ", out);
     }

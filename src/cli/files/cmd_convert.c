@@ -15,7 +15,7 @@ static int run_convert(const void *options, char **argv)
     const struct convert_opts *opts = options;
     autoproblems struct problems ps;
     problems_init(&ps, argv[0]);
-    struct doc doc;
+    autodoc struct doc doc;
     struct doc_options doc_opts = plan_doc_options(&opts->plan);
     autobuf struct buf out = BUF_INIT;
     int rc = doc_load(&doc, argv[0], &doc_opts, &ps);
@@ -24,7 +24,6 @@ static int run_convert(const void *options, char **argv)
         rc = doc_write(&out, doc.root, target_syntax[opts->to], &ps);
     }
     size_t prose = doc.prose_lines;
-    doc_done(&doc);
     if (rc) {
         plan_print_problems(&ps);
         return EXIT_USAGE;

@@ -40,16 +40,15 @@ static int find_user_folder(char **ret, struct err *err)
 
 static int find_project_folder(char **ret, struct err *err)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     if (git_open(&repo, ".", err))
         return -1;
-    if (repo.root)
-        *ret = mem_str(repo.root);
-    git_close(&repo);
-    return *ret ? 0
-                : err_set(err, ERR_ENV,
-                          "this is not a git repository; --user installs it for all of your "
-                          "repositories");
+    if (!repo.root)
+        return err_set(err, ERR_ENV,
+                       "this is not a git repository; --user installs it for all of your "
+                       "repositories");
+    *ret = mem_str(repo.root);
+    return 0;
 }
 
 /* Finds the folder and the name of the file to write. */

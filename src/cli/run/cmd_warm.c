@@ -124,17 +124,13 @@ static int warm_repo(const struct git_repo *repo, const char *base, const struct
 
 static int warm_checkout(const char *base)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    int code;
     if (git_open(&repo, ".", &err))
-        code = cli_fail(EXIT_ENV, "%s", err.msg);
-    else if (!repo.root)
-        code = cli_fail(EXIT_ENV, "this is not a git repository");
-    else
-        code = warm_repo(&repo, base, NULL);
-    git_close(&repo);
-    return code;
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (!repo.root)
+        return cli_fail(EXIT_ENV, "this is not a git repository");
+    return warm_repo(&repo, base, NULL);
 }
 
 static int warm_plan(const char *plan, const struct warm_opts *opts)

@@ -109,12 +109,10 @@ static int print_engines(struct engine_list *l, bool json)
 /* Reads the configuration of the repository, if we are in one, and the user's. */
 static int open_config(struct config_file *cf)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    int rc = git_open(&repo, ".", NULL) ? config_file_open(cf, NULL, NULL, &err)
-                                        : config_file_open(cf, repo.root, NULL, &err);
-    git_close(&repo);
-    return rc ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
+    const char *root = git_open(&repo, ".", NULL) ? NULL : repo.root;
+    return config_file_open(cf, root, NULL, &err) ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
 }
 
 static int run_engines(const void *options, char **argv)

@@ -71,7 +71,7 @@ static int run_cleanup(const void *options, char **argv)
 {
     const struct cleanup_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};
-    struct git_repo repo;
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     (void)argv;
     interrupt_watch();
@@ -88,7 +88,6 @@ static int run_cleanup(const void *options, char **argv)
                                    .ctx = &r};
     if (rc == 0)
         rc = cleanup(&opts, &err);
-    git_close(&repo);
     if (interrupt_signal())
         return cli_stopped("call it again to continue");
     return rc ? cli_fail_by(&err) : removals_end(&r, "There are no threads.\n");

@@ -184,7 +184,7 @@ static int run_converge(const void *options, char **argv)
                                    .base = opts->base,
                                    .only = opts->only ? &only : NULL,
                                    .waiting = cli_waiting};
-    struct git_repo repo;
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     (void)argv;
     if (opts->no_push && opts->into_base)
@@ -195,10 +195,8 @@ static int run_converge(const void *options, char **argv)
         split_ids(opts->only, &only);
     if (git_open(&repo, ".", &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    int code = repo.root ? converge_repo(&repo, &how, opts->json)
-                         : cli_fail(EXIT_ENV, "this is not a git repository");
-    git_close(&repo);
-    return code;
+    return repo.root ? converge_repo(&repo, &how, opts->json)
+                     : cli_fail(EXIT_ENV, "this is not a git repository");
 }
 
 static const struct opt opts_table[] = {

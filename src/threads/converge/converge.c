@@ -348,7 +348,7 @@ static char *get_message(const struct thread *t)
 static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
                     struct err *err)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     strv_pushl(&job.argv, "git", "-C", t->path, NULL);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&job.argv, args->v[i]);
@@ -365,7 +365,6 @@ static int call_git(const struct converge *c, const struct thread *t, const stru
         rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[3], (int)strcspn(message, "\n"),
                      message);
     }
-    proc_job_done(&job);
     return rc;
 }
 

@@ -197,7 +197,7 @@ static bool apply_event(void *ctx, const struct store_event *ev)
     if ((event_rules[i].apply == note_activity && !find_running(r, ev)) ||
         (event_rules[i].apply == note_landing && !find_unlanded(r, ev)))
         return true; /* skip the many old ones without parsing them */
-    struct doc doc;
+    autodoc struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
     problems_init(&ps, "event");
@@ -207,7 +207,6 @@ static bool apply_event(void *ctx, const struct store_event *ev)
         else
             event_rules[i].keep(r, ev, &doc);
     }
-    doc_done(&doc);
     return true;
 }
 

@@ -60,12 +60,10 @@ static char *find_plan(const struct report_details *m)
     if (!slash || !m->git_dir)
         return NULL;
     autofree char *dir = mem_dup(m->plan_file, (size_t)(slash - m->plan_file) + 1);
-    struct git_repo repo = {0};
-    char *path = NULL;
-    if (git_open(&repo, dir, NULL) == 0 && repo.root && strcmp(repo.common, m->git_dir) == 0)
-        path = mem_printf("%s%s%s", repo.prefix, *repo.prefix ? "/" : "", slash + 1);
-    git_close(&repo);
-    return path;
+    autorepo struct git_repo repo = {0};
+    if (git_open(&repo, dir, NULL) || !repo.root || strcmp(repo.common, m->git_dir) != 0)
+        return NULL;
+    return mem_printf("%s%s%s", repo.prefix, *repo.prefix ? "/" : "", slash + 1);
 }
 
 /* CI systems require a line; for a whole file we give the first. */
