@@ -87,8 +87,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_check = {
     .name = "check",
     .summary = "Check a plan, and show what it would do",
@@ -105,7 +103,7 @@ const struct command cmd_check = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct check_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_check,
 };

@@ -96,8 +96,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_clean = {
     .name = "clean",
     .summary = "Remove the leftovers of runs, but never unsaved work",
@@ -119,7 +117,7 @@ const struct command cmd_clean = {
                 "anabranch clean --all\tKeep only saved work and live runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct clean_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "git-worktree(1)",
     .run = run_clean,
 };

@@ -41,8 +41,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_convert = {
     .name = "convert",
     .summary = "Write a plan in another syntax",
@@ -57,7 +55,7 @@ const struct command cmd_convert = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct convert_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_convert,
 };

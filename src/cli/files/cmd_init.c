@@ -127,8 +127,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_init = {
     .name = "init",
     .summary = "Write a first plan",
@@ -141,7 +139,7 @@ const struct command cmd_init = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct init_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_init,
 };

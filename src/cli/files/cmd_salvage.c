@@ -368,8 +368,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_salvage = {
     .name = "salvage",
     .summary = "Show, restore or drop the saved work of failed attempts",
@@ -392,7 +390,7 @@ const struct command cmd_salvage = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct salvage_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_salvage,
 };

@@ -156,8 +156,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_skill = {
     .name = "skill",
     .summary = "Teach a coding agent to plan and carry out threads",
@@ -175,7 +173,7 @@ const struct command cmd_skill = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct skill_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_skill,
 };

@@ -33,8 +33,8 @@ struct exit_meaning {
 };
 extern const struct exit_meaning cli_exit_codes[];
 
-/* The codes of a command that carries out a run; EXIT_OK ends the list. */
-extern const enum exit_code cli_run_exits[];
+/* The codes of most commands, and of those that carry out a run; EXIT_OK ends each list. */
+extern const enum exit_code cli_usual_exits[], cli_run_exits[];
 
 enum opt_kind {
     OPT_FLAG,            /* bool */

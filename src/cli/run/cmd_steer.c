@@ -14,13 +14,13 @@ struct steer_opts {
     bool all;
 };
 
-static const struct opt run_opts[] = {
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
-    {0},
-};
+#define RUN_OPT                                                                                    \
+    {                                                                                              \
+        "run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,                       \
+            "The run's id, or the beginning of it (default: the live run)"                         \
+    }
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+static const struct opt run_opts[] = {RUN_OPT, {0}};
 
 static int send_request(const struct steer_opts *opts, struct node *request, struct arena *a,
                         const char *verb, const char *instead)
@@ -47,8 +47,7 @@ static int run_stop_command(const void *options, char **argv)
 static const struct opt stop_opts[] = {
     {"all", 0, OPT_FLAG, offsetof(struct steer_opts, all), NULL, NULL,
      "Stop the whole run, as SIGTERM does; a second time, kill its agents"},
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
+    RUN_OPT,
     {0},
 };
 
@@ -71,7 +70,7 @@ const struct command cmd_stop = {
     .args = stop_args,
     .opts = stop_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_stop_command,
 };
@@ -85,21 +84,16 @@ static int run_skip(const void *options, char **argv)
                         "'anabranch run --only' runs some tasks alone");
 }
 
-static const struct arg task_args[] = {
-    {.name = "TASK", .help = "The task's id"},
-    {0},
-};
-
 const struct command cmd_skip = {
     .name = "skip",
     .summary = "Do not start a task of a live run",
     .about =
         "Tasks that depend on it are skipped too. 'anabranch retry' undoes the skip; after the "
         "run has ended, 'anabranch resume' runs all of them.",
-    .args = task_args,
+    .args = lookup_task_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_skip,
 };
 
@@ -116,7 +110,7 @@ const struct command cmd_pause = {
     .about = "Working agents continue, and their results land.",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_pause,
 };
 
@@ -132,7 +126,7 @@ const struct command cmd_continue = {
     .summary = "Start tasks of a paused run again",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_continue,
 };
 
@@ -167,7 +161,7 @@ const struct command cmd_workers = {
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
     .negative_numbers = true,
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_workers_command,
 };
 
@@ -188,8 +182,7 @@ static int run_budget(const void *options, char **argv)
 static const struct opt budget_opts[] = {
     {"task", 0, OPT_STRING, offsetof(struct steer_opts, task), "TASK", NULL,
      "Raise the budget of this task (default: the budget of the run)"},
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
+    RUN_OPT,
     {0},
 };
 
@@ -210,7 +203,7 @@ const struct command cmd_budget = {
     .args = budget_args,
     .opts = budget_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_budget,
 };

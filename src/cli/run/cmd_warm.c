@@ -164,8 +164,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_warm = {
     .name = "warm",
     .summary = "Prepare the base tree and shared folders of the next run",
@@ -183,7 +181,7 @@ const struct command cmd_warm = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct warm_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-run(1), anabranch-doctor(1), anabranch-clean(1)",
     .run = run_warm,
 };

@@ -250,8 +250,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_cost = {
     .name = "cost",
     .summary = "Show the tokens and money that agents have used",
@@ -268,7 +266,7 @@ const struct command cmd_cost = {
                 "anabranch cost --since 7d --by model\tShow the last week\n",
     .opts = opts_table,
     .options_size = sizeof(struct cost_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_cost,
 };

@@ -62,8 +62,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_doctor = {
     .name = "doctor",
     .summary = "Check the setup of this machine",
@@ -83,7 +81,7 @@ const struct command cmd_doctor = {
                 "ANABRANCH_CONTAIN=subreaper anabranch run plan.md\tLet agents use sudo\n",
     .opts = opts_table,
     .options_size = sizeof(struct doctor_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_doctor,
 };

@@ -137,8 +137,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_engines = {
     .name = "engines",
     .summary = "List the supported agent programs, and which are installed",
@@ -149,7 +147,7 @@ const struct command cmd_engines = {
     .examples = "anabranch engines\tList the installed engines\n",
     .opts = opts_table,
     .options_size = sizeof(struct engines_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_engines,
 };

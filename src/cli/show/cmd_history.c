@@ -95,8 +95,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_history = {
     .name = "history",
     .summary = "List the runs of this repository, newest first",
@@ -105,7 +103,7 @@ const struct command cmd_history = {
     .examples = "anabranch history -n 5\tThe last five runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct history_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_history,
 };

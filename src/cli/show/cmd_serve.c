@@ -121,9 +121,7 @@ static int run_serve(const void *options, char **argv)
     autoreport struct report r = {0};
     if (opts->port > UINT16_MAX)
         return cli_fail(EXIT_USAGE, "a port is a number from 1 to 65535");
-    int code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, argv[0], &r);
+    int code = lookup_open_run(&look, argv[0], &r);
     return code == EXIT_OK ? serve_runs(opts, &look, argv[0] ? r.row.id : NULL) : code;
 }
 
@@ -145,8 +143,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_serve = {
     .name = "serve",
     .summary = "Show runs live on a page in the browser",
@@ -167,7 +163,7 @@ const struct command cmd_serve = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct serve_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_serve,
 };

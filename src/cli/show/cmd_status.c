@@ -258,8 +258,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show the state of a run and of threads",
@@ -278,7 +276,7 @@ const struct command cmd_status = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct status_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_status,
 };

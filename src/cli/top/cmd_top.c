@@ -36,8 +36,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_top = {
     .name = "top",
     .summary = "Watch and steer a run on the whole terminal",
@@ -53,7 +51,7 @@ const struct command cmd_top = {
     .examples = "anabranch top\tWatch the live run\n"
                 "anabranch top last\tShow the newest run, even if it has ended\n",
     .args = args,
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_top,
 };
