@@ -47,7 +47,7 @@ bool sessions_have_folder(const struct git_repo *repo)
 
 static int print_plan_problems(const struct problems *ps)
 {
-    dropin_print_errors(ps, "error: ");
+    dropin_print_problems(ps, "error: ", false);
     return EXIT_ERROR;
 }
 
