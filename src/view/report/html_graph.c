@@ -172,7 +172,7 @@ static void add_box(const struct drawing *d, uint32_t task, struct buf *out)
         fits = text_fit(t->row.id, len, LABEL - 1);
     buf_addstr(out, "<a href=\"#task-");
     html_text(out, t->row.id);
-    buf_addf(out, "\" class=\"%s\"><title>", report_html_ends[t->end]);
+    buf_addf(out, "\" class=\"%s\"><title>", report_end_names[t->end]);
     html_text(out, t->row.id);
     buf_addstr(out, ": ");
     html_text(out, t->row.state);

@@ -210,14 +210,24 @@ static bool apply_event(void *ctx, const struct store_event *ev)
     return true;
 }
 
+const char *const report_end_names[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
+const char *const report_end_words[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
 static enum report_end parse_end(const char *state)
 {
-    static const char *const names[] = {"landed", "done", "failed", "conflicted", "skipped"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strcmp(state, names[i]) == 0)
-            return (enum report_end)i;
-    }
-    return REPORT_UNFINISHED;
+    enum report_end end = 0;
+    while (end < REPORT_UNFINISHED && strcmp(state, report_end_names[end]) != 0)
+        end++;
+    return end;
 }
 
 static bool is_pending(const char *state)

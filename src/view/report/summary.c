@@ -1,6 +1,7 @@
 #include "view/report/summary.h"
 
 #include "base/text/text.h"
+#include "git/git.h"
 #include "plan/failure.h"
 #include "sys/clock.h"
 #include "view/state_change_text.h"
@@ -62,15 +63,10 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
 
 void summary_counts(const struct report *r, struct buf *out)
 {
-    static const char *const words[REPORT_END_COUNT_] = {
-        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
-        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-    };
     size_t shown = 0;
     for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
         if (r->ends[i])
-            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], words[i]);
+            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], report_end_words[i]);
     }
 }
 
@@ -166,11 +162,9 @@ void summary_result(const struct run_result *result, const char *base, struct bu
 
 void summary_kept(const struct report *r, struct buf *out)
 {
-    static const char heads[] = "refs/heads/";
-    const char *name = r->kept;
-    if (!name)
+    if (!r->kept)
         return;
-    name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
+    const char *name = git_short_name(r->kept);
     buf_addf(out, "\n%s does not have all landed work; it is on %s\n  ", r->row.base, name);
     merge_place_add_result(&r->merge_place, name, out);
     buf_addch(out, '\n');
