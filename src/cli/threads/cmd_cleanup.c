@@ -30,9 +30,8 @@ static void add_json(const struct removals *r, const struct cleanup_item *item, 
     node_put_string(&a, map, "reason", cleanup_words[item->reason]);
     node_put_string(&a, map, "why", item->why);
     node_put_string(&a, map, "salvage", item->salvage);
-    struct node *list = item->dropped ? node_put_list(&a, map, "dropped") : NULL;
-    for (size_t i = 0; list && i < item->dropped->n; i++)
-        node_add_string(&a, list, item->dropped->v[i]);
+    if (item->dropped)
+        node_put_strings(&a, map, "dropped", item->dropped);
     doc_write_whole_line(out, map);
 }
 

@@ -53,13 +53,6 @@ static void add_text(struct buf *out, const struct fanout *f, const struct fanou
         buf_addf(out, "%s\n", show);
 }
 
-static void put_paths(struct arena *a, struct node *map, const char *key, const struct strv *paths)
-{
-    struct node *list = node_put_list(a, map, key);
-    for (size_t i = 0; i < paths->n; i++)
-        node_add_string(a, list, paths->v[i]);
-}
-
 static void put_thread(struct arena *a, struct node *list, const struct fanout *f,
                        const struct thread *t, bool fresh)
 {
@@ -73,8 +66,8 @@ static void put_thread(struct arena *a, struct node *list, const struct fanout *
     node_put_string(a, map, "goal", t->goal);
     node_put_string(a, map, "engine", t->engine);
     node_put_string(a, map, "enforce", t->enforce);
-    put_paths(a, map, "owns", &t->owns);
-    put_paths(a, map, "forbids", &t->forbids);
+    node_put_strings(a, map, "owns", &t->owns);
+    node_put_strings(a, map, "forbids", &t->forbids);
     if (t->ordered)
         node_put_int(a, map, "order", t->order);
     if (t->ports) {

@@ -4,21 +4,13 @@
 #include "cli/threads/current_thread.h"
 #include "threads/own/own.h"
 #include "threads/own/request.h"
+#include "view/plan/thread_text.h"
 
 #include <string.h>
 
 struct own_opts {
     bool staged, json;
 };
-
-/* JSON text must be UTF-8. */
-static void put_path(struct arena *a, struct node *map, const char *path)
-{
-    autobuf struct buf shown = BUF_INIT;
-    if (text_valid(path, strlen(path)) != strlen(path))
-        text_add_harmless(&shown, path);
-    node_put_string(a, map, "path", shown.len ? shown.s : path);
-}
 
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
@@ -43,7 +35,7 @@ static int print_verdict_json(const struct thread *t, const struct own_verdict *
     for (size_t i = 0; i < v->paths.n; i++) {
         const struct own_path *p = &v->paths.v[i];
         struct node *entry = node_add_map(&a, list);
-        put_path(&a, entry, p->path);
+        thread_put_text(&a, entry, "path", p->path);
         node_put_string(&a, entry, "verdict", own_standing_name(p->standing));
         node_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
     }
@@ -123,7 +115,7 @@ static int print_decisions_json(const struct own_decisions *ds)
     struct node *list = node_put_list(&a, map, "requests");
     for (size_t i = 0; i < ds->n; i++) {
         struct node *entry = node_add_map(&a, list);
-        put_path(&a, entry, ds->v[i].path);
+        thread_put_text(&a, entry, "path", ds->v[i].path);
         node_put_string(&a, entry, "answer", answers[ds->v[i].answer]);
         node_put_string(&a, entry, "claim", ds->v[i].claim);
         node_put_string(&a, entry, "thread", ds->v[i].whose);
