@@ -156,8 +156,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     const char *name = orchestra_name(o);
     count_ends(o, counts);
-    buf_addstr(out, "# Run Summary: ");
-    text_add_harmless(out, name);
+    text_addf(out, "# Run Summary: %s", name);
     buf_addstr(out, "\n\n");
     add_time(out, "Started", o->started);
     add_time(out, "Finished", o->finished);

@@ -70,8 +70,7 @@ static void add_threads(const struct fanout *f, struct buf *out)
 {
     for (size_t i = 0; i < f->fresh.n; i++) {
         const struct thread *t = &f->fresh.v[i];
-        buf_addf(out, "  # thread %s: ", t->id);
-        text_add_harmless(out, t->goal);
+        text_addf(out, "  # thread %s: %s", t->id, t->goal);
         buf_addstr(out, "\n  ");
         fanout_add_call(f, t, out);
         buf_addstr(out, "\n\n");
@@ -153,9 +152,8 @@ static void collect_item(void *ctx, const struct cleanup_item *item)
     if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
     } else if (item->action == CLEAN_KEPT) {
-        buf_addf(&t->skipped, "  thread-%s (", item->thread->id);
-        text_add_harmless(&t->skipped, reason);
-        buf_addstr(&t->skipped, ")\n");
+        text_addf(&t->skipped, "  thread-%s (%s)", item->thread->id, reason);
+        buf_addch(&t->skipped, '\n');
     } else {
         (void)sessions_error("thread-%s: %s", item->thread->id, item->why);
         t->failed = true;

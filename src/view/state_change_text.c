@@ -71,13 +71,11 @@ static void add_files(const struct node *data, bool index, struct buf *out)
 {
     const struct node *paths = node_get(data, "paths");
     int64_t more = node_get_int(data, "more", 0);
-    buf_addstr(out, index ? "the index of " : "files in ");
-    text_add_harmless(out, node_get_string(data, "name", ""));
-    buf_addstr(out, index ? " was changed" : " were changed");
+    text_addf(out, index ? "the index of %s was changed" : "files in %s were changed",
+              node_get_string(data, "name", ""));
     for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
          p = p->next) {
-        buf_addstr(out, p == paths->first ? ": " : ", ");
-        text_add_harmless(out, p->text);
+        text_addf(out, "%s%s", p == paths->first ? ": " : ", ", p->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);
@@ -88,8 +86,7 @@ static void add_count(const struct node *data, struct buf *out)
     const char *name = node_get_string(data, "name", NULL);
     long long more = (long long)node_get_int(data, "more", 0);
     if (name)
-        buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"),
-            text_add_harmless(out, name);
+        text_addf(out, "%lld ref%s below %s", more, more == 1 ? "" : "s", name);
     else
         buf_addf(out, "%lld other %s%s", more,
                  strcmp(node_get_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
@@ -100,10 +97,8 @@ static void add_count(const struct node *data, struct buf *out)
 static void add_field(const struct node *data, const char *key, const char *before, struct buf *out)
 {
     const char *value = node_get_string(data, key, NULL);
-    if (!value)
-        return;
-    buf_addstr(out, before);
-    text_add_harmless(out, value);
+    if (value)
+        text_addf(out, "%s%s", before, value);
 }
 
 bool state_change_text_is_change(const struct node *data)
@@ -143,8 +138,7 @@ void state_change_text_tasks(const struct node *data, struct buf *out)
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (task, tasks) {
-        buf_addstr(out, task == tasks->first ? "one of " : ", ");
-        text_add_harmless(out, task->text);
+        text_addf(out, "%s%s", task == tasks->first ? "one of " : ", ", task->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);

@@ -34,10 +34,7 @@ static void add_json(const struct removals *r, const struct clean_item *item, st
 static void add_line(struct removals *r, const struct clean_item *item, struct buf *out)
 {
     removal_add_word(r, item->action, out);
-    buf_addf(out, "%s ", item->kind);
-    text_add_harmless(out, item->name);
-    buf_addstr(out, ": ");
-    text_add_harmless(out, item->why);
+    text_addf(out, "%s %s: %s", item->kind, item->name, item->why);
     removal_add_bytes(r, item, out);
     buf_addch(out, '\n');
 }

@@ -108,8 +108,7 @@ static void add_line(const struct salvage *s, size_t width, struct buf *out)
     buf_addf(out, "%-*s  %.16s  %-18s", (int)width, s->id, time.s, size.s);
     if (*s->why) {
         size_t start = out->len + 2;
-        buf_addstr(out, "  ");
-        text_add_harmless(out, s->why);
+        text_addf(out, "  %s", s->why);
         buf_cut(out, start + text_fit(out->s + start, out->len - start, 200));
     }
     buf_addch(out, '\n');
@@ -141,8 +140,7 @@ static void add_head(const struct salvage *s, struct buf *out)
     buf_addf(out, "Salvaged: %s\nCommit:   %s\nWhen:     %.10s %.5s UTC\n", s->id, s->commit,
              time.s, time.s + strlen("2026-03-01T"));
     if (*s->why) {
-        buf_addstr(out, "Why:      ");
-        text_add_harmless(out, s->why);
+        text_addf(out, "Why:      %s", s->why);
         buf_addch(out, '\n');
     }
     if (s->nested)
@@ -212,8 +210,7 @@ static int restore_salvage(struct salvage_context *p, const struct salvage_opts 
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
     if (note_worktree(p, dir, branch, &err) || salvage_restore(s, &p->at, dir, branch, &err))
         return cli_fail_by(&err);
-    buf_addf(&out, "%s is in ", s->id);
-    text_add_harmless(&out, dir);
+    text_addf(&out, "%s is in %s", s->id, dir);
     buf_addf(&out, ", on the branch %s\n", branch);
     return cli_print(out.s, out.len);
 }

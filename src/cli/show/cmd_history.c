@@ -39,8 +39,7 @@ static void add_line(const struct report *r, struct buf *out)
              counts.s);
     if (r->row.name || r->row.plan) {
         const char *name = r->row.name ? r->row.name : r->row.plan;
-        buf_addstr(out, "  ");
-        text_add_harmless(out, name);
+        text_addf(out, "  %s", name);
     }
     buf_addch(out, '\n');
 }

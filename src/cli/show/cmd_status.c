@@ -33,10 +33,8 @@ static void add_head(const struct report *r, struct buf *out)
     text_format_duration(out, r->duration > 0 ? r->duration : 0);
     if (row->base)
         buf_addf(out, ", on %s", row->base);
-    if (row->plan) {
-        buf_addstr(out, ", ");
-        text_add_harmless(out, row->plan);
-    }
+    if (row->plan)
+        text_addf(out, ", %s", row->plan);
     buf_addch(out, '\n');
 }
 

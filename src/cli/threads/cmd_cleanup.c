@@ -38,8 +38,7 @@ static void add_json(const struct removals *r, const struct cleanup_item *item, 
 static void add_line(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
     removal_add_word(r, item->action, out);
-    buf_addf(out, "thread-%s: ", item->thread->id);
-    text_add_harmless(out, item->why);
+    text_addf(out, "thread-%s: %s", item->thread->id, item->why);
     if (item->salvage)
         buf_addf(out, "; its leftover commits are saved as %s", item->salvage);
     for (size_t i = 0; item->dropped && i < item->dropped->n; i++) {

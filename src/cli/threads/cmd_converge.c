@@ -29,9 +29,7 @@ static const char *const words[] = {
 static void add_line(struct buf *out, const struct converge_result *r, const char *what,
                      const char *detail)
 {
-    buf_addf(out, "thread-%s: %s", r->look->thread->id, what);
-    if (detail)
-        text_add_harmless(out, detail);
+    text_addf(out, "thread-%s: %s%s", r->look->thread->id, what, detail ? detail : "");
     buf_addch(out, '\n');
 }
 
@@ -55,9 +53,7 @@ static size_t add_damaged(const struct converge *c, struct buf *errors)
         const struct thread_damaged *d = &c->threads.damaged.v[i];
         if (!converge_leaves(c, d))
             continue;
-        const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
-        for (size_t k = 0; k < ARRAY_LEN(parts); k++)
-            text_add_harmless(errors, parts[k]);
+        text_addf(errors, "thread-%s: left alone: %s; %s", d->id, d->problem, d->hint);
         buf_addch(errors, '\n');
         n++;
     }

@@ -43,8 +43,7 @@ static void add_text(struct buf *out, const struct fanout *f, const struct fanou
                      const char *show)
 {
     const char *base = f->base ? git_short_name(f->base) : "a commit";
-    buf_addstr(out, "# from ");
-    text_add_harmless(out, base);
+    text_addf(out, "# from %s", base);
     buf_addf(out, " at %.12s\n", f->base_commit);
     add_threads(out, f, opts);
     if (opts->tmux == TMUX_PRINT && f->fresh.n)

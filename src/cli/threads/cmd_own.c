@@ -48,8 +48,7 @@ static void add_outside(struct buf *out, const struct own_verdict *v)
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        text_add_harmless(out, p->path);
-        buf_addstr(out, ": ");
+        text_addf(out, "%s: ", p->path);
         own_path_describe(p, out);
         buf_addch(out, '\n');
     }
@@ -139,14 +138,12 @@ static void add_refusal(struct buf *out, const struct own_decision *d)
              "not granted: thread %s owns '%s'. The request is recorded; let that thread make the "
              "change, in ",
              d->whose, claim.s);
-    text_add_harmless(out, d->whose_tree);
-    buf_addstr(out, ", or ask again after it was merged and cleaned up");
+    text_addf(out, "%s, or ask again after it was merged and cleaned up", d->whose_tree);
 }
 
 static void add_decision(struct buf *out, const struct own_decision *d)
 {
-    text_add_harmless(out, *d->path ? d->path : ".");
-    buf_addstr(out, ": ");
+    text_addf(out, "%s: ", *d->path ? d->path : ".");
     if (d->answer == OWN_ANSWER_HAS)
         buf_addstr(out, "belongs to this thread already: go ahead");
     else if (d->answer == OWN_ANSWER_GRANTED)

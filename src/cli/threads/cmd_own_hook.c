@@ -33,9 +33,7 @@ static void print_outside(const struct thread *t, const struct own_verdict *v)
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        buf_addstr(&text, "  ");
-        text_add_harmless(&text, p->path);
-        buf_addstr(&text, ": ");
+        text_addf(&text, "  %s: ", p->path);
         own_path_describe(p, &text);
         buf_addch(&text, '\n');
     }

@@ -126,16 +126,13 @@ static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], s
 
 static void start_note(const struct thread_look *l, struct buf *out)
 {
-    buf_addstr(out, "thread ");
-    text_add_harmless(out, l->thread->id);
-    buf_addstr(out, ": ");
+    text_addf(out, "thread %s: ", l->thread->id);
 }
 
 static void add_paths(const struct strv *paths, struct buf *out)
 {
     for (size_t i = 0; i < paths->n && i < PATHS_MAX; i++) {
-        buf_addstr(out, i ? ", " : "");
-        text_add_harmless(out, paths->v[i]);
+        text_addf(out, "%s%s", i ? ", " : "", paths->v[i]);
     }
     if (paths->n > PATHS_MAX)
         buf_addf(out, " and %zu more", paths->n - PATHS_MAX);
@@ -154,8 +151,7 @@ static void note_overlaps(const struct thread_looks *ls, size_t i, enum thread_m
             continue;
         if (!n)
             start_note(l, out);
-        buf_addstr(out, n++ ? ", " : words);
-        text_add_harmless(out, ls->v[m->other].thread->id);
+        text_addf(out, "%s%s", n++ ? ", " : words, ls->v[m->other].thread->id);
     }
     if (n)
         buf_addch(out, '\n');
@@ -166,8 +162,7 @@ static void note_wrong_branch(const struct thread_look *l, struct buf *out)
     if (!l->elsewhere)
         return;
     start_note(l, out);
-    buf_addstr(out, "its worktree is on the wrong branch: ");
-    text_add_harmless(out, l->elsewhere);
+    text_addf(out, "its worktree is on the wrong branch: %s", l->elsewhere);
     buf_addch(out, '\n');
 }
 
@@ -238,9 +233,7 @@ static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
 
 static void add_damaged(const struct thread_damaged *d, struct buf *out)
 {
-    const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        text_add_harmless(out, parts[i]);
+    text_addf(out, "thread %s: %s; %s", d->id, d->problem, d->hint);
     buf_addch(out, '\n');
 }
 

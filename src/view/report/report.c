@@ -254,8 +254,7 @@ void report_task_add_further_work(const struct report_task *t, struct buf *out)
 {
     bool stopped = strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
     buf_addf(out, "further work %s", stopped ? "stopped" : "failed: ");
-    buf_addf(out, "%s: ", stopped ? "" : t->row.failure);
-    text_add_harmless(out, t->row.reason ? t->row.reason : "");
+    text_addf(out, "%s: %s", stopped ? "" : t->row.failure, t->row.reason ? t->row.reason : "");
 }
 
 bool report_task_is_saved(const struct report_task *t)

@@ -76,8 +76,7 @@ static void add_output(const struct report_task *t, struct buf *out)
         return;
     buf_addf(out, "\nLast output of %s", t->row.id);
     if (t->logs) {
-        buf_addstr(out, ", from ");
-        text_add_harmless(out, t->logs);
+        text_addf(out, ", from %s", t->logs);
         buf_addf(out, "/%d", t->row.attempts);
     }
     buf_addstr(out, ":\n");
@@ -103,8 +102,7 @@ static void add_conflict(const struct report *r, const struct report_task *t, st
     merge_place_add(&r->merge_place, t->row.branch, out);
     buf_addch(out, '\n');
     if (t->row.workspace) {
-        buf_addstr(out, "Its workspace is ");
-        text_add_harmless(out, t->row.workspace);
+        text_addf(out, "Its workspace is %s", t->row.workspace);
         buf_addch(out, '\n');
     }
 }
@@ -130,8 +128,7 @@ static void add_kept(const struct report_task *t, struct buf *out)
 {
     if (t->end == REPORT_CONFLICTED || t->end == REPORT_UNFINISHED || !t->row.workspace)
         return;
-    buf_addf(out, "Workspace of %s: ", t->row.id);
-    text_add_harmless(out, t->row.workspace);
+    text_addf(out, "Workspace of %s: %s", t->row.id, t->row.workspace);
     buf_addch(out, '\n');
 }
 
@@ -194,7 +191,6 @@ void summary(const struct report *r, bool quiet, struct buf *out)
     add_changes(r, out);
     if (!r->logs)
         return;
-    buf_addstr(out, "Logs: ");
-    text_add_harmless(out, r->logs);
+    text_addf(out, "Logs: %s", r->logs);
     buf_addch(out, '\n');
 }
