@@ -5,6 +5,8 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include "base/own.h"
+
 #include <stddef.h>
 
 struct arena_chunk;
@@ -16,6 +18,7 @@ struct arena {
 };
 
 void arena_done(struct arena *a);
+#define autoarena own_cleanup(arena_done)
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */
 void *arena_array(struct arena *a, size_t n, size_t size);
 char *arena_dup(struct arena *a, const void *p, size_t len); /* adds a NUL at the end */

@@ -4,7 +4,6 @@
 #include "clean/clean_private.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "clean/unbegun_runs.h"
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
@@ -21,7 +20,6 @@
 #include "workspace/root_folder.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fts.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,11 +164,14 @@ static int lock_base_tree(const struct cleaner *c, const char *path, int *ret_lo
 }
 
 /* A finished base tree saves the next run the time to make it, so we keep it. */
-static int clean_base_tree(struct cleaner *c, const char *dir, const char *name, struct err *err)
+static int clean_base_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct cleaner *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     autoclose int lock = -1;
     bool used, finished = base_tree_is_finished(name);
+    if (*name == '.')
+        return 0;
     if (lock_base_tree(c, path, &lock, &used, err))
         return -1;
     if (used || (finished && !c->opts->all)) {
@@ -199,16 +200,8 @@ static void release_base_trees(struct cleaner *c)
 int clean_base_trees(struct cleaner *c, struct err *err)
 {
     autofree char *path = mem_printf("%s/pristine", c->opts->state_dir);
-    DIR *dir = opendir(path);
-    int rc = 0;
     release_base_trees(c);
-    if (!dir)
-        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (*e->d_name != '.')
-            rc = clean_base_tree(c, path, e->d_name, err);
-    }
-    (void)closedir(dir);
+    int rc = dirs_each(path, clean_base_tree, c, err);
     if (!c->opts->dry_run)
         (void)rmdir(path); /* the next run makes it again */
     return rc;
@@ -301,12 +294,14 @@ static int remove_unbegun(struct cleaner *c, const char *path, struct err *err)
 
 /* Runs whose logs we keep. */
 struct kept_logs {
+    struct cleaner *c;
     size_t needed; /* by a live run, or to resume one: --all keeps them as well */
     size_t recent;
 };
 
-static void report_kept_logs(struct cleaner *c, const char *path, const struct kept_logs *kept)
+static void report_kept_logs(const struct kept_logs *kept, const char *path)
 {
+    struct cleaner *c = kept->c;
     if (kept->needed)
         clean_tell(c, CLEAN_KEPT, "logs", path, NULL, "of %zu run%s still running or resumable",
                    kept->needed, kept->needed == 1 ? "" : "s");
@@ -362,10 +357,13 @@ static bool is_record_only(const char *path)
     return records && !others;
 }
 
-static int clean_log(struct cleaner *c, const char *dir, const char *id, struct kept_logs *kept,
-                     struct err *err)
+static int clean_log(void *ctx, const char *dir, const char *id, struct err *err)
 {
+    struct kept_logs *kept = ctx;
+    struct cleaner *c = kept->c;
     autofree char *path = mem_printf("%s/%s", dir, id);
+    if (!is_run_id(id) || id[RUN_ID_LEN])
+        return 0;
     bool old = is_old(path);
     struct leftover_run *run = leftovers_run(&c->leftovers, id, err);
     if (!run)
@@ -396,19 +394,11 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, struct 
 int clean_logs(struct cleaner *c, struct err *err)
 {
     autofree char *path = runs_path(c->opts->state_dir);
-    DIR *dir = opendir(path);
-    struct kept_logs kept = {0};
-    int rc = 0;
-    if (!dir)
-        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (is_run_id(e->d_name) && !e->d_name[RUN_ID_LEN])
-            rc = clean_log(c, path, e->d_name, &kept, err);
-    }
-    (void)closedir(dir);
-    if (rc == 0)
-        report_kept_logs(c, path, &kept);
-    return rc;
+    struct kept_logs kept = {.c = c};
+    if (dirs_each(path, clean_log, &kept, err))
+        return -1;
+    report_kept_logs(&kept, path);
+    return 0;
 }
 
 /* True if an entry of our temporary folder may belong to a live run. */
@@ -424,12 +414,12 @@ static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct 
     return 0;
 }
 
-static int clean_temporary_entry(struct cleaner *c, const char *dir, const char *name,
-                                 struct err *err)
+static int clean_temporary_entry(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct cleaner *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     bool used;
-    if (str_is_dots(name) || strcmp(path, c->scratch) == 0)
+    if (strcmp(path, c->scratch) == 0)
         return 0;
     if (is_in_use(c, name, &used, err))
         return -1;
@@ -444,24 +434,18 @@ static int clean_temporary_entry(struct cleaner *c, const char *dir, const char 
 int clean_temporary(struct cleaner *c, struct err *err)
 {
     autofree char *path = mem_printf("%s/tmp", c->opts->state_dir);
-    DIR *dir = opendir(path);
-    int rc = 0;
-    if (!dir && errno != ENOENT)
-        return err_sys(err, "read '%s'", path);
-    for (struct dirent *e; dir && rc == 0 && (e = readdir(dir));)
-        rc = clean_temporary_entry(c, path, e->d_name, err);
-    if (dir)
-        (void)closedir(dir);
-    for (size_t i = 0; rc == 0 && i < c->leftovers.retired.n; i++) {
+    if (dirs_each(path, clean_temporary_entry, c, err))
+        return -1;
+    for (size_t i = 0; i < c->leftovers.retired.n; i++) {
         const char *retired = known_folder_path(c->leftovers.retired.v[i]);
         strv_push(&c->delete_later, c->leftovers.retired.v[i]);
         clean_measure(c, retired);
         clean_tell(c, CLEAN_REMOVED, "folder", retired, NULL, "a workspace that was being removed");
     }
-    for (size_t i = 0; rc == 0 && i < c->leftovers.foreign.n; i++)
+    for (size_t i = 0; i < c->leftovers.foreign.n; i++)
         clean_tell(c, CLEAN_KEPT, "folder", c->leftovers.foreign.v[i], NULL,
                    "it is not a folder that we made; if nobody needs it, delete it");
-    return rc;
+    return 0;
 }
 
 /* Large trees take seconds to delete: another process does it in the background. */

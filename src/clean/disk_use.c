@@ -1,6 +1,7 @@
 #include "clean/disk_use.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "clean/leftovers.h"
 #include "git/state_paths.h"
@@ -60,8 +61,7 @@ static int count_log(void *ctx, const char *dir, const char *name, struct err *e
 /* The vault has a folder for each run, in it one for each task, in it a bundle for each salvage. */
 static int count_bundle(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    size_t len = strlen(name), ending = strlen(VAULT_ENDING);
-    return len > ending && strcmp(name + len - ending, VAULT_ENDING) == 0
+    return strlen(name) > strlen(VAULT_ENDING) && str_ends(name, VAULT_ENDING)
                ? count_entry(ctx, dir, name, err)
                : 0;
 }
@@ -72,20 +72,25 @@ static int count_bundles(void *ctx, const char *dir, const char *name, struct er
     return file_is_folder(path) ? dirs_each(path, count_bundle, ctx, err) : 0;
 }
 
-/* Reports the vault itself as the place, not the folder of a run. */
-static int count_vault(void *ctx, const char *dir, const char *name, struct err *err)
+/* Counts in the folder of a run, but reports the folder around it as the place. */
+static int count_in_run(struct measurement *c, const char *dir, const char *name, dirs_each_fn *fn,
+                        struct err *err)
 {
-    struct measurement *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     size_t before = c->share->count;
-    if (!is_run_id(name) || name[RUN_ID_LEN] || !file_is_folder(path))
+    if (!is_run_id(name) || name[RUN_ID_LEN])
         return 0;
-    int rc = dirs_each(path, count_bundles, c, err);
+    int rc = dirs_each(path, fn, c, err);
     if (!before && c->share->count) {
         buf_cut(&c->share->place, 0);
         buf_addstr(&c->share->place, dir);
     }
     return rc;
+}
+
+static int count_vault(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    return count_in_run(ctx, dir, name, count_bundles, err);
 }
 
 static int count_store_file(void *ctx, const char *dir, const char *name, struct err *err)
@@ -203,17 +208,7 @@ static int count_workspace(void *ctx, const char *dir, const char *name, struct 
 
 static int count_run(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct measurement *c = ctx;
-    autofree char *path = mem_printf("%s/%s", dir, name);
-    size_t before = c->share->count;
-    if (!is_run_id(name) || name[RUN_ID_LEN])
-        return 0;
-    int rc = dirs_each(path, count_workspace, c, err);
-    if (!before && c->share->count) {
-        buf_cut(&c->share->place, 0);
-        buf_addstr(&c->share->place, dir);
-    }
-    return rc;
+    return count_in_run(ctx, dir, name, count_workspace, err);
 }
 
 static int count_workspaces(struct measurement *c, const struct git_repo *repo,

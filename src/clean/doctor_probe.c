@@ -27,11 +27,10 @@ static int parse_answer(const struct buf *status, struct buf *errors, struct buf
                         struct err *err)
 {
     static const char prefix[] = "anabranch: ";
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *line = doc_read_line(&a, status->s, status->len);
     if (line)
         buf_addstr(ret_means, node_get_string(line, "means", ""));
-    arena_done(&a);
     if (line)
         return 0;
     const char *why =

@@ -46,6 +46,7 @@ int doc_load(struct doc *doc, const char *path, const struct doc_options *opts,
 int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
               const struct doc_options *opts, struct problems *ps);
 void doc_done(struct doc *doc);
+#define autodoc own_cleanup(doc_done)
 
 /* The same for a JSON object from a program; the text ends with a NUL. Returns NULL if it is no
  * JSON object. The tree lives in the arena, which must be empty. */
@@ -57,9 +58,11 @@ const struct node *doc_read_line(struct arena *a, const char *text, size_t len);
 int doc_write(struct buf *out, const struct node *root, enum doc_syntax syntax,
               struct problems *ps);
 
-/* Append as JSON a tree that the program built: on one line without a line end, or on several
- * lines. Replace bytes that are not UTF-8, for example in file names, by U+FFFD. */
+/* Append as JSON a tree that the program built: on one line without a line end, on one line with
+ * it, or on several lines. Replace bytes that are not UTF-8, for example in file names, by U+FFFD.
+ */
 void doc_write_line(struct buf *out, const struct node *root);
+void doc_write_whole_line(struct buf *out, const struct node *root);
 void doc_write_lines(struct buf *out, const struct node *root);
 
 const char *doc_syntax_name(enum doc_syntax syntax); /* "yaml" ... */

@@ -54,6 +54,12 @@ void doc_write_line(struct buf *out, const struct node *root)
     write_node(out, root, ONE_LINE);
 }
 
+void doc_write_whole_line(struct buf *out, const struct node *root)
+{
+    doc_write_line(out, root);
+    buf_addch(out, '\n');
+}
+
 void doc_write_json(struct buf *out, const struct node *root)
 {
     write_node(out, root, 0);

@@ -195,15 +195,6 @@ static size_t count_plain_blocks(struct buf *text, size_t *blank)
     return n;
 }
 
-static void print_problems(const struct problems *ps)
-{
-    for (size_t i = 0; i < ps->list.n; i++) {
-        autobuf struct buf out = BUF_INIT;
-        dropin_format(ps, &ps->list.v[i], &out);
-        (void)fputs(out.s, stderr);
-    }
-}
-
 /* That tool took the block with fences at the start of a line, whatever surrounds it. If there is
  * not exactly one, we read the file by the rules of Markdown. */
 static bool parse_block(struct doc *doc, struct buf *text, struct problems *ps)
@@ -236,7 +227,7 @@ int cast_load(struct cast_plan *p)
     if (parse_block(&p->doc, &text, &ps))
         return EXIT_OK;
     cast_say(CAST_ERROR, "Failed to parse dispatch JSON.");
-    print_problems(&ps);
+    dropin_print_problems(&ps, "", true);
     return EXIT_TASK;
 }
 

@@ -1,6 +1,5 @@
 #include "dropin/cast.h"
 
-#include "agent/agent.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
@@ -129,7 +128,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
 
 static int print_problems(const struct problems *ps)
 {
-    dropin_print_errors(ps, "");
+    dropin_print_problems(ps, "", false);
     return print_error("Cannot run the plan.");
 }
 
@@ -170,7 +169,7 @@ static int divide_by_ids_only(struct session *s, const char *root, const struct 
         return code;
     cast_say(CAST_WARN, "Using only the ids of the batches, because the rest is invalid; the "
                         "sessions read the plan's file:");
-    dropin_print_errors(wrong, "");
+    dropin_print_problems(wrong, "", false);
     remove_all_but_ids(s->plan);
     return divide_batches(s, root, &ps) ? print_problems(&ps) : EXIT_OK;
 }
@@ -354,16 +353,6 @@ static int run_streams(struct session *s)
     return code;
 }
 
-static int check_claude(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->task_count; i++) {
-        const struct task *t = &plan->tasks[i];
-        if ((!t->engine || t->engine == ENGINE_CLAUDE) && agent_check(ENGINE_CLAUDE, t, NULL, NULL))
-            return print_error("claude was not found on PATH");
-    }
-    return EXIT_OK;
-}
-
 static void print_head(const struct cast_plan *p)
 {
     cast_header("cast parallel \xe2\x80\x94 %s (%zu batches, split at %zu)", p->id.s, p->count,
@@ -464,8 +453,8 @@ int cast_run(struct cast_plan *plan)
     int code = find_repository(&s, &repo);
     if (code == EXIT_OK)
         code = open_streams(&s, repo.root);
-    if (code == EXIT_OK)
-        code = check_claude(&s.sf.plan.plan);
+    if (code == EXIT_OK && !dropin_finds_claude(&s.sf.plan.plan, NULL))
+        code = print_error("claude was not found on PATH");
     if (code == EXIT_OK) {
         handle_leftovers(&s, &repo);
         print_head(plan);

@@ -8,6 +8,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/node/problem.h"
+#include "plan/plan.h"
+
+#include <stdbool.h>
 
 /* These tools do not limit the size of a plan. */
 enum { DROPIN_PLAN_MAX = 256 << 20 };
@@ -16,15 +19,15 @@ int dropin_cast(int argc, char **argv);      /* cast-parallel */
 int dropin_orchestra(int argc, char **argv); /* parallel-orchestra */
 int dropin_sessions(int argc, char **argv);  /* parallel-sessions */
 
-/* Prints the errors of a plan on standard error, each after `before`. Omits warnings: these
- * tools have none. */
-void dropin_print_errors(const struct problems *ps, const char *before);
+/* Prints the problems of a plan on standard error, errors after `before`. Omits hints that name an
+ * option. Not every one of these tools has warnings. */
+void dropin_print_problems(const struct problems *ps, const char *before, bool warnings);
+
+/* False if a task needs claude, and that program (NULL: the one on PATH) cannot run. */
+bool dropin_finds_claude(const struct plan *plan, const char *program);
 
 /* Cuts off the part of a message that names an option, because this command line does not have
  * it. */
 void dropin_cut_option(struct err *err);
-
-/* Appends a problem; omits a hint that names an option. */
-void dropin_format(const struct problems *ps, const struct problem *p, struct buf *out);
 
 #endif

@@ -12,6 +12,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <string.h>
 
 static const char usage_line[] = "usage: parallel-orchestra [-h] [--version] {run} ...\n";
@@ -49,33 +50,25 @@ static int print_usage_error(const char *synopsis, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-enum {
-    OPT_MAX_WORKERS = 256,
-    OPT_CLAUDE_EXE,
-    OPT_QUIET,
-    OPT_LOG_DIR,
-    OPT_NO_LOG,
-    OPT_DRY_RUN,
-    OPT_RESUME,
-    OPT_REPORT,
-    OPT_DASHBOARD,
-    OPT_NO_DASHBOARD,
-    OPT_HELP = 'h',
-    WORD = 1, /* no option */
-};
+/* getopt_long() returns where the value of an option belongs, as an offset from one of these. */
+enum { WORD = 1 /* no option */, HELP = 'h', FLAGS = 256, TEXTS = 512 };
+
+#define FLAG(member) no_argument, NULL, FLAGS + (int)offsetof(struct orchestra_options, member)
+#define TEXT(member)                                                                               \
+    required_argument, NULL, TEXTS + (int)offsetof(struct orchestra_options, member)
 
 static const struct option long_options[] = {
-    {"max-workers", required_argument, NULL, OPT_MAX_WORKERS},
-    {"claude-exe", required_argument, NULL, OPT_CLAUDE_EXE},
-    {"quiet", no_argument, NULL, OPT_QUIET},
-    {"log-dir", required_argument, NULL, OPT_LOG_DIR},
-    {"no-log", no_argument, NULL, OPT_NO_LOG},
-    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
-    {"resume", no_argument, NULL, OPT_RESUME},
-    {"report", required_argument, NULL, OPT_REPORT},
-    {"dashboard", no_argument, NULL, OPT_DASHBOARD},
-    {"no-dashboard", no_argument, NULL, OPT_NO_DASHBOARD},
-    {"help", no_argument, NULL, OPT_HELP},
+    {"max-workers", TEXT(workers)},
+    {"claude-exe", TEXT(claude)},
+    {"quiet", FLAG(quiet)},
+    {"log-dir", TEXT(log_dir)},
+    {"no-log", FLAG(no_log)},
+    {"dry-run", FLAG(dry_run)},
+    {"resume", FLAG(resume)},
+    {"report", TEXT(report)},
+    {"dashboard", FLAG(dashboard)},
+    {"no-dashboard", FLAG(no_dashboard)},
+    {"help", no_argument, NULL, HELP},
     {0},
 };
 
@@ -105,47 +98,19 @@ static int set_manifest(struct orchestra_options *o, const char *word)
 /* Handles one option; not EXIT_OK if the call is invalid. */
 static int set_option(struct orchestra_options *o, int val, char **argv)
 {
-    switch (val) {
-    case WORD:
+    if (val == WORD)
         return set_manifest(o, optarg);
-    case OPT_MAX_WORKERS:
-        return set_workers(o, optarg);
-    case OPT_CLAUDE_EXE:
-        o->claude = optarg;
-        break;
-    case OPT_QUIET:
-        o->quiet = true;
-        break;
-    case OPT_LOG_DIR:
-        o->log_dir = optarg;
-        break;
-    case OPT_NO_LOG:
-        o->no_log = true;
-        break;
-    case OPT_DRY_RUN:
-        o->dry_run = true;
-        break;
-    case OPT_RESUME:
-        o->resume = true;
-        break;
-    case OPT_REPORT:
-        o->report = optarg;
-        break;
-    case OPT_DASHBOARD:
-        o->dashboard = true;
-        break;
-    case OPT_NO_DASHBOARD:
-        o->no_dashboard = true;
-        break;
-    case OPT_HELP:
-        o->help = true;
-        break;
-    case ':':
+    if (val == ':')
         return print_usage_error(run_usage, "argument %s: expected one argument", argv[optind - 1]);
-    default:
+    if (val == '?')
         return print_usage_error(run_usage, "unrecognized or ambiguous option: %s",
                                  argv[optind - 1]);
-    }
+    if (val == TEXTS + (int)offsetof(struct orchestra_options, workers))
+        return set_workers(o, optarg);
+    if (val >= TEXTS)
+        *(const char **)((char *)o + val - TEXTS) = optarg;
+    else
+        *(val == HELP ? &o->help : (bool *)((char *)o + val - FLAGS)) = true;
     return EXIT_OK;
 }
 

@@ -89,7 +89,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
 
 static void write_json(const struct orchestra *o, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a);
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     count_ends(o, counts);
@@ -106,7 +106,6 @@ static void write_json(const struct orchestra *o, struct buf *out)
     for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
         put_task(o, t, &a, list);
     doc_write_lines(out, root);
-    arena_done(&a);
 }
 
 static void add_cell(struct buf *out, const char *s)
@@ -157,8 +156,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     const char *name = orchestra_name(o);
     count_ends(o, counts);
-    buf_addstr(out, "# Run Summary: ");
-    text_add_harmless(out, name);
+    text_addf(out, "# Run Summary: %s", name);
     buf_addstr(out, "\n\n");
     add_time(out, "Started", o->started);
     add_time(out, "Finished", o->finished);

@@ -8,34 +8,10 @@
 #include "plan/cause.h"
 #include "project/secrets.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { RESULT_MAX = 1 << 20, SHOWN_MAX = 2000, TAIL_MAX = 16 << 10, TAIL_LINES = 20 };
-
-/* Reads the last `max` bytes of a file. */
-static void read_end(const char *path, off_t max, struct buf *out)
-{
-    autoclose int fd = -1;
-    off_t size =
-        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
-    off_t at = size > max ? size - max : 0;
-    while (at < size) {
-        buf_reserve(out, (size_t)(size - at));
-        ssize_t n = pread(fd, out->s + out->len, (size_t)(size - at), at);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return;
-        out->len += (size_t)n;
-        out->s[out->len] = '\0';
-        at += n;
-    }
-}
 
 static bool is_blank(char c)
 {
@@ -90,7 +66,7 @@ static char *get_base_name(char *path)
 
 static void parse_result(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
     const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
     if (text && text->kind == NODE_STRING) { /* the engine's result: the agent's text is inside */
@@ -103,7 +79,6 @@ static void parse_result(struct orchestra_result *r, const char *s, size_t len, 
         r->cycles = parse_count(node_get(map, "cycles"));
         r->failed = r->status && strcmp(r->status, "FAILED") == 0;
     }
-    arena_done(&a);
 }
 
 static void mask_secrets(const struct orchestra *o, const char *s, size_t len, struct buf *out)
@@ -117,9 +92,10 @@ static void mask_secrets(const struct orchestra *o, const char *s, size_t len, s
 void orchestra_result_read(const struct orchestra *o, const char *path, struct orchestra_result *r)
 {
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
+    bool cut;
     size_t len;
     *r = (struct orchestra_result){.cycles = -1};
-    read_end(path, RESULT_MAX, &end); /* a longer result is ignored */
+    (void)file_read_end(path, RESULT_MAX, &end, &cut, NULL); /* a longer result is ignored */
     const char *line = get_last_line(end.s, end.len, &len);
     mask_secrets(o, line, len, &masked);
     parse_result(r, masked.s, masked.len, false);
@@ -156,8 +132,9 @@ static bool classify_file(const char *dir, const char *name, bool last, enum fai
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT, line = BUF_INIT;
+    bool cut;
     size_t len;
-    read_end(path, RESULT_MAX, &text);
+    (void)file_read_end(path, RESULT_MAX, &text, &cut, NULL);
     const char *words = get_last_line(text.s, text.len, &len);
     buf_add(&line, words, len);
     return classify_text(last ? line.s : text.s, ret);
@@ -197,7 +174,8 @@ void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
     autofree char *path = attempt_file_path(run_dir(o->run), o->pf->plan.tasks[task].id,
                                             run_task(o->run, task).attempts, "out");
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
-    read_end(path, TAIL_MAX, &end);
+    bool cut;
+    (void)file_read_end(path, TAIL_MAX, &end, &cut, NULL);
     mask_secrets(o, end.s, end.len, &masked);
     const char *lines[TAIL_LINES];
     size_t lens[TAIL_LINES], n = 0, left = masked.len;

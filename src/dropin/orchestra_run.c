@@ -1,6 +1,5 @@
 #include "dropin/orchestra.h"
 
-#include "agent/agent.h"
 #include "base/mem.h"
 #include "cli/frame/cli.h"
 #include "cli/run/run_view.h"
@@ -49,16 +48,6 @@ static int runner_error(const char *fmt, ...)
     return EXIT_ENV;
 }
 
-static void print_problems(const struct problems *ps)
-{
-    for (size_t i = 0; i < ps->list.n; i++) {
-        autobuf struct buf out = BUF_INIT;
-        bool error = ps->list.v[i].severity == PROBLEM_ERROR;
-        dropin_format(ps, &ps->list.v[i], &out);
-        (void)fprintf(stderr, "%s%s", error ? "ManifestError: " : "", out.s);
-    }
-}
-
 /* The rest of the file is prose, whatever its name. */
 static const struct doc_options manifest_syntax = {.front_matter = true,
                                                    .max_bytes = DROPIN_PLAN_MAX};
@@ -68,7 +57,7 @@ static int open_manifest(struct plan_file *pf, const char *path)
     autoproblems struct problems ps;
     problems_init(&ps, path);
     int rc = plan_file_open(pf, path, &manifest_syntax, &ps);
-    print_problems(&ps);
+    dropin_print_problems(&ps, "ManifestError: ", true);
     if (rc == 0 && pf->plan.kind != PLAN_ORCHESTRA) {
         (void)fprintf(stderr, "ManifestError: 'po_plan_version' is missing\n");
         rc = -1;
@@ -118,19 +107,6 @@ static char *make_absolute(const char *program)
     if (!program || *program == '/' || !strchr(program, '/') || !here)
         return program ? mem_str(program) : NULL;
     return mem_printf("%s/%s", here, program);
-}
-
-/* The engine checks this too, but with the words of another command line. */
-static int check_claude(const struct plan_file *pf, const char *claude)
-{
-    for (size_t i = 0; i < pf->plan.task_count; i++) {
-        const struct task *t = &pf->plan.tasks[i];
-        bool used = !t->engine || t->engine == ENGINE_CLAUDE;
-        if (used && agent_check(ENGINE_CLAUDE, t, claude, NULL))
-            return runner_error("claude executable not found: '%s' (see --claude-exe)",
-                                claude ? claude : "claude");
-    }
-    return EXIT_OK;
 }
 
 static bool keeps_worktrees(void)
@@ -385,7 +361,10 @@ static int prepare_and_run(struct session *s)
     };
     if (!ro.log_dir && !ro.no_log)
         ro.log_dir = s->logs = log_folder(pf);
-    return check_claude(pf, claude) ? EXIT_ENV : execute_run(s, &ro);
+    if (!dropin_finds_claude(&pf->plan, claude)) /* the engine says this too, in other words */
+        return runner_error("claude executable not found: '%s' (see --claude-exe)",
+                            claude ? claude : "claude");
+    return execute_run(s, &ro);
 }
 
 /* The target of a symlink: that tool looked for everything beside the file itself. NULL: no link.

@@ -103,17 +103,15 @@ int orchestra_state_load(struct orchestra_state *s, struct err *err)
     autobuf struct buf text = BUF_INIT;
     autoproblems struct problems ps;
     struct doc_options json = {.syntax = DOC_JSON};
-    struct doc doc;
+    autodoc struct doc doc = {0};
     problems_init(&ps, s->path);
     if (access(s->path, F_OK) < 0)
         return err_set(err, ERR_INPUT, "cannot resume: there is no '%s'", s->path);
     if (file_read(s->path, STATE_MAX, &text, err))
         return -1;
-    int rc = doc_parse(&doc, NULL, text.s, text.len, &json, &ps);
-    rc = rc ? err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path)
-            : load_done_tasks(s, doc.root, err);
-    doc_done(&doc);
-    return rc;
+    if (doc_parse(&doc, NULL, text.s, text.len, &json, &ps))
+        return err_set(err, ERR_INPUT, "'%s' is malformed: starting from scratch", s->path);
+    return load_done_tasks(s, doc.root, err);
 }
 
 void orchestra_recall(struct orchestra_state *s, struct orchestra *o)
@@ -145,7 +143,7 @@ static void put_done(const struct orchestra_state *s, struct arena *a, struct no
 
 static int write_state(struct orchestra_state *s, struct err *err)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a);
     autobuf struct buf created = BUF_INIT, now = BUF_INIT, out = BUF_INIT;
     int64_t start = clock_mono();
@@ -158,7 +156,6 @@ static int write_state(struct orchestra_state *s, struct err *err)
     node_put_string(&a, root, "created_at", created.s);
     node_put_string(&a, root, "updated_at", now.s);
     doc_write_lines(&out, root);
-    arena_done(&a);
     int rc = file_replace(s->path, out.s, out.len, err);
     s->dirty = false;
     s->written = clock_mono();

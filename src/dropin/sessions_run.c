@@ -47,7 +47,7 @@ bool sessions_have_folder(const struct git_repo *repo)
 
 static int print_plan_problems(const struct problems *ps)
 {
-    dropin_print_errors(ps, "error: ");
+    dropin_print_problems(ps, "error: ", false);
     return EXIT_ERROR;
 }
 
@@ -56,14 +56,11 @@ static int open_plan(struct plan_file *pf, const char *path, const struct git_re
 {
     struct doc_options toml = {.syntax = DOC_TOML, .max_bytes = DROPIN_PLAN_MAX};
     autoproblems struct problems ps;
-    struct doc doc;
+    autodoc struct doc doc;
     problems_init(&ps, path);
-    bool is_toml = doc_load(&doc, path, &toml, &ps) == 0;
-    bool is_well = is_toml && sessions_check_plan(doc.root, repo->core.ignore_case);
-    doc_done(&doc);
-    if (!is_toml)
+    if (doc_load(&doc, path, &toml, &ps))
         return print_plan_problems(&ps);
-    if (!is_well)
+    if (!sessions_check_plan(doc.root, repo->core.ignore_case))
         return EXIT_ERROR;
     return plan_file_open(pf, path, &toml, &ps) ? print_plan_problems(&ps) : EXIT_OK;
 }
@@ -73,8 +70,7 @@ static void add_threads(const struct fanout *f, struct buf *out)
 {
     for (size_t i = 0; i < f->fresh.n; i++) {
         const struct thread *t = &f->fresh.v[i];
-        buf_addf(out, "  # thread %s: ", t->id);
-        text_add_harmless(out, t->goal);
+        text_addf(out, "  # thread %s: %s", t->id, t->goal);
         buf_addstr(out, "\n  ");
         fanout_add_call(f, t, out);
         buf_addstr(out, "\n\n");
@@ -118,23 +114,21 @@ int sessions_fanout(const struct sessions_options *opts)
     autofree char *path =
         *opts->plan == '/' || !here ? mem_str(opts->plan) : mem_printf("%s/%s", here, opts->plan);
     autoplan struct plan_file pf = {0};
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     if (access(path, F_OK) < 0)
         return sessions_error("plan file not found: %s", path);
     int opened = sessions_repository(&repo, &err);
     int code = open_plan(&pf, path, &repo);
-    if (code == EXIT_OK && opened)
-        code = sessions_error("%s", err.msg);
-    if (code == EXIT_OK) {
-        git_close(&pf.repo);
-        pf.repo = repo;
-        repo = (struct git_repo){0};
-        *pf.repo.prefix = '\0';
-        code = fan_out_if_clean(&pf, path);
-    }
-    git_close(&repo);
-    return code;
+    if (code != EXIT_OK)
+        return code;
+    if (opened)
+        return sessions_error("%s", err.msg);
+    git_close(&pf.repo);
+    pf.repo = repo;
+    repo = (struct git_repo){0};
+    *pf.repo.prefix = '\0';
+    return fan_out_if_clean(&pf, path);
 }
 
 struct cleanup_report {
@@ -158,9 +152,8 @@ static void collect_item(void *ctx, const struct cleanup_item *item)
     if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
     } else if (item->action == CLEAN_KEPT) {
-        buf_addf(&t->skipped, "  thread-%s (", item->thread->id);
-        text_add_harmless(&t->skipped, reason);
-        buf_addstr(&t->skipped, ")\n");
+        text_addf(&t->skipped, "  thread-%s (%s)", item->thread->id, reason);
+        buf_addch(&t->skipped, '\n');
     } else {
         (void)sessions_error("thread-%s: %s", item->thread->id, item->why);
         t->failed = true;
@@ -191,7 +184,7 @@ static int print_result(const struct cleanup_report *t)
 int sessions_cleanup(const struct sessions_options *unused)
 {
     struct cleanup_report t = {.removed = BUF_INIT, .skipped = BUF_INIT};
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
     struct cleanup_options opts = {.repo = &repo,
                                    .tell = collect_item,
@@ -204,7 +197,6 @@ int sessions_cleanup(const struct sessions_options *unused)
     t.folder = rc == 0 && sessions_have_folder(&repo);
     rc = rc || cleanup(&opts, &err) ? -1 : 0;
     int code = rc ? sessions_error("%s", err.msg) : print_result(&t);
-    git_close(&repo);
     buf_done(&t.removed);
     buf_done(&t.skipped);
     return interrupt_signal() ? cli_stopped("run it again") : code;

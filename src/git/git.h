@@ -26,6 +26,7 @@ struct git_repo {
  * repository. */
 int git_open(struct git_repo *repo, const char *dir, struct err *err);
 void git_close(struct git_repo *repo);
+#define autorepo own_cleanup(git_close)
 
 /* Appends the tracked files, relative to the root and sorted bytewise. A NUL follows each. */
 int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err);

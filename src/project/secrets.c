@@ -69,14 +69,13 @@ static void add_slashes(struct buf *out, const char *s)
  * writers also escape slashes or letters beyond ASCII. */
 static void add_json_forms(struct secrets *secrets, struct map *seen, const char *value)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autobuf struct buf json = BUF_INIT, ascii = BUF_INIT, slashes = BUF_INIT;
     if (text_valid(value, strlen(value)) < strlen(value))
         return;
     struct node *list = node_new_list(&a);
     node_add_string(&a, list, value);
     doc_write_line(&json, list);
-    arena_done(&a);
     buf_cut(&json, json.len - strlen("\"]"));
     add_ascii(&ascii, json.s + strlen("[\""));
     add_slashes(&slashes, json.s + strlen("[\""));

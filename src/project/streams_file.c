@@ -36,13 +36,9 @@ int streams_file_take(struct streams_file *sf, struct doc *doc, const char *path
 int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
                       struct problems *ps)
 {
-    struct doc doc;
+    autodoc struct doc doc;
     *sf = (struct streams_file){0};
-    int rc = doc_load(&doc, path, opts, ps);
-    if (rc == 0)
-        rc = streams_file_take(sf, &doc, path, ps);
-    doc_done(&doc);
-    return rc;
+    return doc_load(&doc, path, opts, ps) || streams_file_take(sf, &doc, path, ps) ? -1 : 0;
 }
 
 int streams_file_divide(struct streams_file *sf, const struct streams_options *opts,
@@ -85,7 +81,7 @@ static int build_plans(struct streams_file *sf, struct arena *a, struct node *ro
 
 int streams_file_plan(struct streams_file *sf, struct problems *ps)
 {
-    struct arena a = {0}, texts = {0};
+    autoarena struct arena a = {0}, texts = {0};
     const char **prompts = mem_array(sf->manifest.plan.task_count + 1, sizeof(*prompts));
     struct streams_texts given = {.prompts = prompts, .about = sf->about};
     int rc = read_prompts(&sf->manifest, prompts, &texts, ps);
@@ -93,8 +89,6 @@ int streams_file_plan(struct streams_file *sf, struct problems *ps)
     if (root)
         rc = build_plans(sf, &a, root, ps);
     free(prompts);
-    arena_done(&texts);
-    arena_done(&a);
     return root ? rc : -1;
 }
 

@@ -9,31 +9,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SETTINGS_MAX = 16 << 20 };
 
 #define TOOLS "Write|Edit|MultiEdit|NotebookEdit"
-
-struct settings {
-    char *folder, *file;
-    char *original; /* the user's settings, byte by byte; no such file if there were none */
-};
-
-static void settings_init(struct settings *s, const struct thread *t)
-{
-    *s = (struct settings){.folder = mem_printf("%s/.claude", t->path),
-                           .file = mem_printf("%s/" CLAUDE_SETTINGS, t->path),
-                           .original = mem_printf("%s/anabranch.settings", t->admin)};
-}
-
-static void settings_done(struct settings *s)
-{
-    free(s->folder);
-    free(s->file);
-    free(s->original);
-}
 
 static int parse_settings(struct doc *doc, const char *path, const struct buf *text,
                           struct err *err)
@@ -140,111 +120,38 @@ static int read_settings(const char *path, struct buf *text, bool *ret_exists, s
     return *ret_exists || why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
-static int add_to_settings(const struct settings *s, const struct buf *text, const char *command,
+static int add_to_settings(const char *file, const struct buf *text, const char *command,
                            struct err *err)
 {
-    struct doc doc;
-    int rc = parse_settings(&doc, s->file, text, err);
-    if (rc == 0) {
-        remove_ours(doc.root);
-        rc = add_hook(&doc.arena, doc.root, s->file, command, err);
-    }
-    if (rc == 0)
-        rc = write_tree(s->file, doc.root, err);
-    doc_done(&doc);
-    return rc;
-}
-
-/* Saves the user's settings the first time only: later they contain our hook. */
-static int save_original(const struct settings *s, const struct buf *text, struct err *err)
-{
-    if (access(s->original, F_OK) == 0 || strstr(text->s, CLAUDE_HOOK))
-        return 0;
-    return file_replace_private(s->original, text->s, text->len, err);
+    autodoc struct doc doc;
+    if (parse_settings(&doc, file, text, err))
+        return -1;
+    remove_ours(doc.root);
+    return add_hook(&doc.arena, doc.root, file, command, err) || write_tree(file, doc.root, err)
+               ? -1
+               : 0;
 }
 
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,
                         struct err *err)
 {
-    own_cleanup(settings_done) struct settings s;
+    autofree char *folder = mem_printf("%s/.claude", t->path);
+    autofree char *file = mem_printf("%s/" CLAUDE_SETTINGS, t->path);
     autobuf struct buf text = BUF_INIT;
     bool exists = false, tracked = false;
-    settings_init(&s, t);
     *ret_done = false;
-    if (file_is_link(s.folder) || file_is_link(s.file))
+    if (file_is_link(folder) || file_is_link(file))
         return 0;
-    if (read_settings(s.file, &text, &exists, err) || (exists && is_tracked(t, &tracked, err)))
+    if (read_settings(file, &text, &exists, err) || (exists && is_tracked(t, &tracked, err)))
         return -1;
     if (tracked)
         return 0;
-    if (exists ? save_original(&s, &text, err) : dirs_make_open(s.folder, err))
+    if (!exists && dirs_make_open(folder, err))
         return -1;
     if (!exists)
         buf_addstr(&text, "{}");
-    *ret_done = add_to_settings(&s, &text, command, err) == 0;
+    *ret_done = add_to_settings(file, &text, command, err) == 0;
     return *ret_done ? 0 : -1;
-}
-
-/* Compares two trees from which our hooks were removed. */
-static bool is_same(const struct node *a, const struct node *b)
-{
-    autobuf struct buf left = BUF_INIT, right = BUF_INIT;
-    doc_write_line(&left, a);
-    doc_write_line(&right, b);
-    return strcmp(left.s, right.s) == 0;
-}
-
-/* If the user has changed nothing since we added our hook, we can restore the original bytes. */
-static bool is_unchanged(const struct settings *s, const struct node *now, struct buf *original)
-{
-    struct doc doc;
-    struct err ignored;
-    if (file_read(s->original, SETTINGS_MAX, original, &ignored))
-        return false;
-    bool same = false;
-    if (parse_settings(&doc, s->original, original, &ignored) == 0) {
-        remove_ours(doc.root);
-        same = is_same(now, doc.root);
-    }
-    doc_done(&doc);
-    return same;
-}
-
-static int restore_settings(const struct settings *s, const struct node *now, struct err *err)
-{
-    autobuf struct buf original = BUF_INIT;
-    if (is_unchanged(s, now, &original))
-        return file_replace(s->file, original.s, original.len, err);
-    if (now->n || access(s->original, F_OK) == 0)
-        return write_tree(s->file, now, err);
-    if (unlink(s->file) < 0)
-        return err_sys(err, "remove '%s'", s->file);
-    (void)rmdir(s->folder); /* fails if the user has files in it */
-    return 0;
-}
-
-int claude_settings_remove(const struct thread *t, struct err *err)
-{
-    own_cleanup(settings_done) struct settings s;
-    autobuf struct buf text = BUF_INIT;
-    bool exists = false;
-    settings_init(&s, t);
-    if (file_is_link(s.folder) || file_is_link(s.file))
-        return 0;
-    if (read_settings(s.file, &text, &exists, err))
-        return -1;
-    if (!exists || !strstr(text.s, CLAUDE_HOOK))
-        return 0;
-    struct doc doc;
-    int rc = parse_settings(&doc, s.file, &text, err);
-    if (rc == 0) {
-        remove_ours(doc.root);
-        rc = restore_settings(&s, doc.root, err);
-    }
-    doc_done(&doc);
-    if (rc == 0)
-        (void)unlink(s.original);
-    return rc;
 }
 
 bool claude_keeps(const char *path)

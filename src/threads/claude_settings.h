@@ -1,6 +1,6 @@
 /*
- * Adds a hook to the local settings of Claude Code in a worktree, and removes it again. These
- * settings belong to one user and are never committed.
+ * Adds a hook to the local settings of Claude Code in a worktree. These settings belong to one user
+ * and are never committed.
  */
 #ifndef THREADS_CLAUDE_SETTINGS_H
 #define THREADS_CLAUDE_SETTINGS_H
@@ -15,10 +15,6 @@
  * git tracks the file, or the file or its folder is a symlink. ERR_INPUT if they are not JSON. */
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,
                         struct err *err);
-
-/* Removes our hook. Restores the user's settings byte by byte, unless somebody changed them
- * meanwhile. */
-int claude_settings_remove(const struct thread *t, struct err *err);
 
 /* True if Claude Code keeps its own plans or memories at this absolute path. It writes them
  * outside all projects, but with the same tools as other files. */

@@ -185,20 +185,6 @@ static int find_worktree_hooks(const struct thread *t, const char *folder, struc
     return ret->len ? file_replace(saved_path, ret->s, ret->len, err) : 0;
 }
 
-static int restore_hooks_path(const struct thread *t, const char *folder, struct err *err)
-{
-    autofree char *saved_path = mem_printf("%s/own", folder);
-    autofree char *file = mem_printf("%s/config.worktree", t->admin);
-    struct git_place at = {.git_dir = t->admin};
-    autobuf struct buf own = BUF_INIT;
-    if (access(saved_path, F_OK) == 0)
-        return file_read(saved_path, PATH_TEXT_MAX, &own, err) ||
-                       worktree_config_set(t->admin, KEY, own.s, err)
-                   ? -1
-                   : 0;
-    return git_call(&at, NULL, err, "config", "--file", file, "--unset-all", KEY, NULL);
-}
-
 static int install_git_hooks(const struct git_repo *repo, const struct thread *t,
                              const char *shared, struct err *err)
 {
@@ -251,14 +237,4 @@ int thread_hooks_install(const struct git_repo *repo, const struct thread *t, co
     if (install_git_hooks(repo, t, shared, err))
         return -1;
     return strcmp(t->engine, "claude") == 0 ? install_claude_hook(t, err) : 0;
-}
-
-int thread_hooks_remove(const struct thread *t, struct err *err)
-{
-    autofree char *folder = get_hooks_folder(t);
-    if (claude_settings_remove(t, err))
-        return -1;
-    if (access(folder, F_OK) < 0)
-        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", folder);
-    return restore_hooks_path(t, folder, err) || dirs_remove(folder, err) ? -1 : 0;
 }

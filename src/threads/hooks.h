@@ -26,8 +26,4 @@ int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err);
 int thread_hooks_install(const struct git_repo *repo, const struct thread *t, const char *shared,
                          struct err *err);
 
-/* Removes the hooks and restores the previous settings, except for a pattern in the worktree's own
- * file of excludes. Call it only if the worktree stays. */
-int thread_hooks_remove(const struct thread *t, struct err *err);
-
 #endif

@@ -105,12 +105,10 @@ int thread_save(const struct thread *t, struct err *err)
 {
     autofree char *path = mem_printf("%s/" THREAD_FILE, t->admin);
     autobuf struct buf text = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *map = encode_thread(t, &a);
     bool valid = is_utf8(map);
-    doc_write_line(&text, map);
-    buf_addch(&text, '\n');
-    arena_done(&a);
+    doc_write_whole_line(&text, map);
     if (!valid)
         return err_set(err, ERR_INPUT, "thread %s: some of its text is not UTF-8", t->id);
     return file_replace(path, text.s, text.len, err);
@@ -181,14 +179,13 @@ static int parse_thread(struct thread *t, const char *path, const struct buf *te
 {
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = THREAD_MAX};
     autoproblems struct problems ps;
-    struct doc doc;
+    autodoc struct doc doc;
     problems_init(&ps, path);
     bool valid =
         doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
     int64_t version = valid ? node_get_int(doc.root, "version", 0) : 0;
     if (valid && version == VERSION)
         decode_thread(t, doc.root);
-    doc_done(&doc);
     if (version && version != VERSION)
         return err_set(err, ERR_ENV, "'%s' was written by another version of this program", path);
     if (!t->id || !t->branch || !t->goal || !t->engine || !t->enforce || !t->base_commit)

@@ -75,7 +75,7 @@ int upstream_find(struct upstream *u, const struct git_place *at, const char *br
 __attribute__((sentinel)) static int run_remote_git(const struct git_place *at, struct buf *out,
                                                     struct err *err, ...)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     va_list ap;
     git_prepare(at, &job.argv, &job.env);
     size_t first = job.argv.n;
@@ -90,7 +90,6 @@ __attribute__((sentinel)) static int run_remote_git(const struct git_place *at, 
                      message);
     if (rc == 0 && out)
         buf_add(out, job.out.s, job.out.len);
-    proc_job_done(&job);
     return rc;
 }
 

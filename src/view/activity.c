@@ -22,10 +22,9 @@ void activity_set(struct activity *d, const char *action)
 
 void activity_take_action(struct activity *d, const struct node *data, int64_t time)
 {
-    const struct node *tool = node_get(data, "tool");
     const char *until = node_get_string(data, "until", NULL);
     activity_set(d, node_get_string(data, "action", NULL));
-    if (tool && tool->kind == NODE_BOOL && tool->truth)
+    if (node_get_bool(data, "tool"))
         d->since = time - node_get_int(data, "ms", 0);
     if (until && timestamp_parse(until, &d->until))
         d->until = 0;

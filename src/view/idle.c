@@ -19,10 +19,9 @@ void idle_note(struct idle *idle, int64_t time, const struct node *data)
 
 static bool note_resume(void *ctx, const struct store_event *ev)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (ev->data)
         idle_note(ctx, ev->time, doc_read_line(&a, ev->data, strlen(ev->data)));
-    arena_done(&a);
     return true;
 }
 

@@ -61,8 +61,7 @@ static void add_time_left(struct buf *out, int64_t ms)
 
 void limit_text(const struct limit_shown *limit, size_t parked, int64_t now, struct buf *out)
 {
-    text_add_harmless(out, limit->engine);
-    buf_addstr(out, ": limit until ");
+    text_addf(out, "%s: limit until ", limit->engine);
     add_clock(out, limit->until, now);
     buf_addstr(out, ", ");
     add_time_left(out, limit->until - now);

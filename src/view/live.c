@@ -109,7 +109,6 @@ static void apply_preparing(struct live *l, uint32_t task, const struct event *e
     lt->lane = -1;
     lt->tokens = 0;
     lt->usd = 0;
-    set_state(l, task, TASK_PREPARING);
 }
 
 /* An attempt that reuses the workspace skips "preparing". */
@@ -117,7 +116,6 @@ static void apply_started(struct live *l, uint32_t task, const struct event *ev)
 {
     if (l->tasks[task].attempt != ev->attempt)
         apply_preparing(l, task, ev);
-    set_state(l, task, TASK_RUNNING);
 }
 
 static void apply_action(struct live *l, uint32_t task, const struct event *ev)
@@ -148,13 +146,6 @@ static void apply_exited(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
     activity_set(&l->tasks[task].doing, NULL);
-    set_state(l, task, TASK_COMMITTING);
-}
-
-static void apply_landing(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_LANDING);
 }
 
 static void apply_retried(struct live *l, uint32_t task, const struct event *ev)
@@ -174,36 +165,6 @@ static void apply_parked(struct live *l, uint32_t task, const struct event *ev)
     l->tasks[task].lane = node_get_int(ev->data, "lane", 0);
 }
 
-static void apply_done(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_DONE);
-}
-
-static void apply_landed(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_LANDED);
-}
-
-static void apply_conflict(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_CONFLICTED);
-}
-
-static void apply_failed(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_FAILED);
-}
-
-static void apply_skipped(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    set_state(l, task, TASK_SKIPPED);
-}
-
 static void apply_unskipped(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
@@ -212,41 +173,43 @@ static void apply_unskipped(struct live *l, uint32_t task, const struct event *e
     set_state(l, task, TASK_WAITING);
 }
 
-/* The effect of each event, and the colour of its line; NULL: no line. */
+/* The effect of each event, the state that its task enters (TASK_WAITING: see `apply`), and the
+ * colour of its line (NULL: no line). */
 static const struct {
     void (*apply)(struct live *l, uint32_t task, const struct event *ev);
+    enum task_state state;
     const char *color;
 } event_rules[EV_COUNT_] = {
-    [EV_TASK_PREPARING] = {apply_preparing, NULL},
-    [EV_TASK_STARTED] = {apply_started, NULL},
-    [EV_TASK_ACTION] = {apply_action, NULL},
-    [EV_TASK_USAGE] = {apply_usage, NULL},
-    [EV_TASK_WAITING] = {apply_question, YELLOW},
-    [EV_TASK_EXITED] = {apply_exited, NULL},
-    [EV_TASK_DONE] = {apply_done, GREEN},
-    [EV_TASK_COMMITTED] = {apply_landing, NULL},
-    [EV_TASK_VERIFIED] = {apply_landing, NULL},
-    [EV_TASK_RETRIED] = {apply_retried, YELLOW},
-    [EV_TASK_PARKED] = {apply_parked, YELLOW},
-    [EV_TASK_LANDED] = {apply_landed, GREEN},
-    [EV_TASK_CONTINUED] = {apply_retried, YELLOW},
-    [EV_TASK_CONFLICTED] = {apply_conflict, RED},
-    [EV_TASK_FAILED] = {apply_failed, RED},
-    [EV_TASK_SKIPPED] = {apply_skipped, YELLOW},
-    [EV_TASK_UNSKIPPED] = {apply_unskipped, YELLOW},
-    [EV_TASK_SAID] = {NULL, YELLOW},
-    [EV_TASK_SWEPT] = {NULL, YELLOW},
-    [EV_TASK_SALVAGED] = {NULL, YELLOW},
-    [EV_SCOPE_VIOLATED] = {NULL, YELLOW},
-    [EV_GIT_STATE_CHANGED] = {NULL, YELLOW},
-    [EV_NOTIFY_FAILED] = {NULL, YELLOW},
-    [EV_LIMIT_OPENED] = {NULL, YELLOW},
-    [EV_LIMIT_CLOSED] = {NULL, GREEN},
-    [EV_RUN_PAUSED] = {NULL, YELLOW},
-    [EV_RUN_RESUMED] = {NULL, YELLOW},
-    [EV_RUN_WORKERS] = {NULL, YELLOW},
-    [EV_TASK_STOPPING] = {NULL, YELLOW},
-    [EV_BUDGET_RAISED] = {NULL, YELLOW},
+    [EV_TASK_PREPARING] = {.apply = apply_preparing, .state = TASK_PREPARING},
+    [EV_TASK_STARTED] = {.apply = apply_started, .state = TASK_RUNNING},
+    [EV_TASK_ACTION] = {.apply = apply_action},
+    [EV_TASK_USAGE] = {.apply = apply_usage},
+    [EV_TASK_WAITING] = {.apply = apply_question, .color = YELLOW},
+    [EV_TASK_EXITED] = {.apply = apply_exited, .state = TASK_COMMITTING},
+    [EV_TASK_DONE] = {.state = TASK_DONE, .color = GREEN},
+    [EV_TASK_COMMITTED] = {.state = TASK_LANDING},
+    [EV_TASK_VERIFIED] = {.state = TASK_LANDING},
+    [EV_TASK_RETRIED] = {.apply = apply_retried, .color = YELLOW},
+    [EV_TASK_PARKED] = {.apply = apply_parked, .color = YELLOW},
+    [EV_TASK_LANDED] = {.state = TASK_LANDED, .color = GREEN},
+    [EV_TASK_CONTINUED] = {.apply = apply_retried, .color = YELLOW},
+    [EV_TASK_CONFLICTED] = {.state = TASK_CONFLICTED, .color = RED},
+    [EV_TASK_FAILED] = {.state = TASK_FAILED, .color = RED},
+    [EV_TASK_SKIPPED] = {.state = TASK_SKIPPED, .color = YELLOW},
+    [EV_TASK_UNSKIPPED] = {.apply = apply_unskipped, .color = YELLOW},
+    [EV_TASK_SAID] = {.color = YELLOW},
+    [EV_TASK_SWEPT] = {.color = YELLOW},
+    [EV_TASK_SALVAGED] = {.color = YELLOW},
+    [EV_SCOPE_VIOLATED] = {.color = YELLOW},
+    [EV_GIT_STATE_CHANGED] = {.color = YELLOW},
+    [EV_NOTIFY_FAILED] = {.color = YELLOW},
+    [EV_LIMIT_OPENED] = {.color = YELLOW},
+    [EV_LIMIT_CLOSED] = {.color = GREEN},
+    [EV_RUN_PAUSED] = {.color = YELLOW},
+    [EV_RUN_RESUMED] = {.color = YELLOW},
+    [EV_RUN_WORKERS] = {.color = YELLOW},
+    [EV_TASK_STOPPING] = {.color = YELLOW},
+    [EV_BUDGET_RAISED] = {.color = YELLOW},
 };
 
 static void add_scroll_line(struct live *l, const struct event *ev)
@@ -267,6 +230,8 @@ void live_event(struct live *l, const struct event *ev)
         l->started = ev->time;
     if (task && event_rules[ev->kind].apply)
         event_rules[ev->kind].apply(l, task->index, ev);
+    if (task && event_rules[ev->kind].state)
+        set_state(l, task->index, event_rules[ev->kind].state);
     if (ev->kind == EV_LIMIT_OPENED)
         limits_opened(&l->limits, ev->data, ev->time);
     if (ev->kind == EV_LIMIT_CLOSED)

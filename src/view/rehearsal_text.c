@@ -51,10 +51,8 @@ static void add_task(struct buf *out, const char *id, size_t width, const struct
     bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED || s->state == TASK_SKIPPED;
     if (s->state == TASK_FAILED)
         buf_addf(out, ": %s", failure_names[s->failure]);
-    if (bad && s->reason) {
-        buf_addstr(out, ": ");
-        text_add_harmless(out, s->reason);
-    }
+    if (bad && s->reason)
+        text_addf(out, ": %s", s->reason);
     buf_addch(out, '\n');
 }
 

@@ -36,8 +36,7 @@ static size_t get_id_width(const struct resume *r, const struct plan *plan)
 static void add_line(struct buf *out, size_t width, const char *id, const char *step,
                      const char *why)
 {
-    buf_addf(out, "  %-*s  %-8s  ", (int)width, id, step);
-    text_add_harmless(out, why);
+    text_addf(out, "  %-*s  %-8s  %s", (int)width, id, step, why);
     buf_addch(out, '\n');
 }
 

@@ -71,13 +71,11 @@ static void add_files(const struct node *data, bool index, struct buf *out)
 {
     const struct node *paths = node_get(data, "paths");
     int64_t more = node_get_int(data, "more", 0);
-    buf_addstr(out, index ? "the index of " : "files in ");
-    text_add_harmless(out, node_get_string(data, "name", ""));
-    buf_addstr(out, index ? " was changed" : " were changed");
+    text_addf(out, index ? "the index of %s was changed" : "files in %s were changed",
+              node_get_string(data, "name", ""));
     for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
          p = p->next) {
-        buf_addstr(out, p == paths->first ? ": " : ", ");
-        text_add_harmless(out, p->text);
+        text_addf(out, "%s%s", p == paths->first ? ": " : ", ", p->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);
@@ -88,8 +86,7 @@ static void add_count(const struct node *data, struct buf *out)
     const char *name = node_get_string(data, "name", NULL);
     long long more = (long long)node_get_int(data, "more", 0);
     if (name)
-        buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"),
-            text_add_harmless(out, name);
+        text_addf(out, "%lld ref%s below %s", more, more == 1 ? "" : "s", name);
     else
         buf_addf(out, "%lld other %s%s", more,
                  strcmp(node_get_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
@@ -100,10 +97,8 @@ static void add_count(const struct node *data, struct buf *out)
 static void add_field(const struct node *data, const char *key, const char *before, struct buf *out)
 {
     const char *value = node_get_string(data, key, NULL);
-    if (!value)
-        return;
-    buf_addstr(out, before);
-    text_add_harmless(out, value);
+    if (value)
+        text_addf(out, "%s%s", before, value);
 }
 
 bool state_change_text_is_change(const struct node *data)
@@ -113,14 +108,12 @@ bool state_change_text_is_change(const struct node *data)
 
 bool state_change_text_is_lost(const struct node *data)
 {
-    const struct node *lost = node_get(data, "lost");
-    return lost && lost->kind == NODE_BOOL && lost->truth;
+    return node_get_bool(data, "lost");
 }
 
 void state_change_text(const struct node *data, struct buf *out)
 {
     const char *what = node_get_string(data, "what", "");
-    const struct node *restored = node_get(data, "restored");
     bool index = strcmp(what, "index") == 0;
     if (index || strcmp(what, "checkout") == 0)
         add_files(data, index, out);
@@ -128,7 +121,7 @@ void state_change_text(const struct node *data, struct buf *out)
         add_count(data, out);
     else
         add_change(data, find_words(what), out);
-    if (restored && restored->kind == NODE_BOOL && restored->truth) {
+    if (node_get_bool(data, "restored")) {
         buf_addstr(out, "; put back");
         add_field(data, "saved", ", the changed file is ", out);
     }
@@ -145,8 +138,7 @@ void state_change_text_tasks(const struct node *data, struct buf *out)
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (task, tasks) {
-        buf_addstr(out, task == tasks->first ? "one of " : ", ");
-        text_add_harmless(out, task->text);
+        text_addf(out, "%s%s", task == tasks->first ? "one of " : ", ", task->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);

@@ -221,6 +221,16 @@ void text_add_harmless(struct buf *out, const char *s)
     text_harmless(out, s, strlen(s));
 }
 
+void text_addf(struct buf *out, const char *fmt, ...)
+{
+    autobuf struct buf raw = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&raw, fmt, ap);
+    va_end(ap);
+    text_harmless(out, raw.s, raw.len);
+}
+
 void text_pad(struct buf *out, size_t start, size_t width)
 {
     size_t used = text_width(out->s + start, out->len - start);

@@ -39,6 +39,9 @@ void text_harmless(struct buf *out, const char *s, size_t len);
 /* The same for a C string. */
 void text_add_harmless(struct buf *out, const char *s);
 
+/* The same for formatted text. */
+void text_addf(struct buf *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 /* The same, but keeps tabs: they indent code. */
 void text_harmless_tabs(struct buf *out, const char *s, size_t len);
 

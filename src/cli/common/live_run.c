@@ -141,14 +141,13 @@ static int print_answer_of(const struct node *answer, const struct err *err)
 bool live_run_try(const char *dir, const struct node *request, int *ret_lock, int *ret_code)
 {
     const struct node *answer = NULL;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct err err = {0};
     int rc = control_ask(dir, request, ANSWER_MS, &a, &answer, &err);
     bool ending = rc || control_says(answer, "ends");
     bool ended = ending && wait_for_end(dir, err.code == ERR_INPUT ? 0 : END_MS, ret_lock);
     if (!ended)
         *ret_code = print_answer_of(answer, &err);
-    arena_done(&a);
     return !ended;
 }
 
@@ -168,7 +167,7 @@ bool live_run_continue(struct lookup *look, const char *word, int *ret_code)
 {
     autobuf struct buf text = BUF_INIT;
     autofree char *id = NULL, *dir = NULL;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     bool done = false;
     if (!live_run_only(look, &id, &dir) || (word && strncmp(id, word, strlen(word)) != 0))
         return false;
@@ -176,6 +175,5 @@ bool live_run_continue(struct lookup *look, const char *word, int *ret_code)
     node_put_string(&a, request, "verb", "continue");
     if (control_call(dir, request, &done, &text, NULL) == 0 && done)
         *ret_code = print_answer(&text);
-    arena_done(&a);
     return done;
 }

@@ -158,3 +158,20 @@ int lookup_task(const struct report *r, const char *id, const struct report_task
                         meant);
     return cli_fail(EXIT_USAGE, "run %s has no task '%s'", r->row.id, id);
 }
+
+int lookup_open_run(struct lookup *look, const char *word, struct report *ret)
+{
+    int code = lookup_open(look);
+    return code == EXIT_OK ? lookup_run(look, word, ret) : code;
+}
+
+int lookup_open_task(struct lookup *look, const char *word, const char *id, struct report *ret,
+                     const struct report_task **ret_task)
+{
+    int code = lookup_open_run(look, word, ret);
+    return code == EXIT_OK ? lookup_task(ret, id, ret_task) : code;
+}
+
+const struct opt lookup_opts_table[] = {LOOKUP_RUN_OPT(struct lookup_opts), {0}};
+
+const struct arg lookup_task_args[] = {{.name = "TASK", .help = "The task's id"}, {0}};

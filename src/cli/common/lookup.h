@@ -40,4 +40,24 @@ int lookup_run(struct lookup *look, const char *word, struct report *ret);
 /* Finds a task of a run by its id. */
 int lookup_task(const struct report *r, const char *id, const struct report_task **ret);
 
+/* Open the store, then do the same. */
+int lookup_open_run(struct lookup *look, const char *word, struct report *ret);
+int lookup_open_task(struct lookup *look, const char *word, const char *id, struct report *ret,
+                     const struct report_task **ret_task);
+
+/* The option --run of commands that show a task of a run, for a struct with the member `run`. */
+#define LOOKUP_RUN_OPT(type)                                                                       \
+    {                                                                                              \
+        "run", 0, OPT_STRING, offsetof(type, run), "RUN", NULL,                                    \
+            "The run's id, the beginning of its id, or 'last' (default: last)"                     \
+    }
+
+/* For commands with no other option. */
+struct lookup_opts {
+    const char *run;
+};
+extern const struct opt lookup_opts_table[];
+
+extern const struct arg lookup_task_args[]; /* only TASK */
+
 #endif

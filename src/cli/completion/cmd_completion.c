@@ -7,10 +7,9 @@ static const char *const shells[] = {"bash", "zsh", "fish", NULL};
 static void (*const generators[])(struct buf *out) = {completion_bash, completion_zsh,
                                                       completion_fish};
 
-static int run_completion(const void *options, int argc, char **argv)
+static int run_completion(const void *options, char **argv)
 {
     (void)options;
-    (void)argc;
     autobuf struct buf out = BUF_INIT;
     for (size_t i = 0; shells[i]; i++) {
         if (strcmp(argv[0], shells[i]) == 0)

@@ -20,11 +20,10 @@ struct check_opts {
 
 static int print_json(const struct plan_file *pf, const struct problems *ps, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autoproblems struct problems none;
     problems_init(&none, ps->file);
     int rc = doc_write(out, plan_json(pf, ps, &a), DOC_JSON, &none);
-    arena_done(&a);
     return rc == 0 ? cli_print(out->s, out->len) : cli_fail(EXIT_ENV, "the plan has no JSON form");
 }
 
@@ -51,10 +50,9 @@ static bool check_config(const struct plan_file *pf)
     return rc == 0;
 }
 
-static int run_check(const void *options, int argc, char **argv)
+static int run_check(const void *options, char **argv)
 {
     const struct check_opts *opts = options;
-    (void)argc;
     if (opts->json && opts->graph != GRAPH_NONE)
         return cli_usage(&cmd_check, "--json and --graph do not go together");
     autoproblems struct problems ps;
@@ -89,8 +87,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_check = {
     .name = "check",
     .summary = "Check a plan, and show what it would do",
@@ -107,7 +103,7 @@ const struct command cmd_check = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct check_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_check,
 };

@@ -17,7 +17,7 @@ struct clean_opts {
 
 static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "action", removal_word(r, item->action));
     node_put_string(&a, map, "kind", item->kind);
@@ -28,18 +28,13 @@ static void add_json(const struct removals *r, const struct clean_item *item, st
         node_put_int(&a, map, "bytes", item->bytes);
     if (item->partial)
         node_put_bool(&a, map, "partial", true);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static void add_line(struct removals *r, const struct clean_item *item, struct buf *out)
 {
     removal_add_word(r, item->action, out);
-    buf_addf(out, "%s ", item->kind);
-    text_add_harmless(out, item->name);
-    buf_addstr(out, ": ");
-    text_add_harmless(out, item->why);
+    text_addf(out, "%s %s: %s", item->kind, item->name, item->why);
     removal_add_bytes(r, item, out);
     buf_addch(out, '\n');
 }
@@ -55,9 +50,8 @@ static void print_item(void *ctx, const struct clean_item *item)
     removal_tell(r, item->action, &out);
 }
 
-static int run_clean(const void *options, int argc, char **argv)
+static int run_clean(const void *options, char **argv)
 {
-    (void)argc;
     (void)argv;
     const struct clean_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};
@@ -99,8 +93,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_clean = {
     .name = "clean",
     .summary = "Remove the leftovers of runs, but never unsaved work",
@@ -122,7 +114,7 @@ const struct command cmd_clean = {
                 "anabranch clean --all\tKeep only saved work and live runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct clean_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "git-worktree(1)",
     .run = run_clean,
 };

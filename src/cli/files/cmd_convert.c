@@ -10,13 +10,12 @@ struct convert_opts {
 static const char *const targets[] = {"yaml", "toml", "json", NULL};
 static const enum doc_syntax target_syntax[] = {DOC_YAML, DOC_TOML, DOC_JSON};
 
-static int run_convert(const void *options, int argc, char **argv)
+static int run_convert(const void *options, char **argv)
 {
     const struct convert_opts *opts = options;
-    (void)argc;
     autoproblems struct problems ps;
     problems_init(&ps, argv[0]);
-    struct doc doc;
+    autodoc struct doc doc;
     struct doc_options doc_opts = plan_doc_options(&opts->plan);
     autobuf struct buf out = BUF_INIT;
     int rc = doc_load(&doc, argv[0], &doc_opts, &ps);
@@ -25,7 +24,6 @@ static int run_convert(const void *options, int argc, char **argv)
         rc = doc_write(&out, doc.root, target_syntax[opts->to], &ps);
     }
     size_t prose = doc.prose_lines;
-    doc_done(&doc);
     if (rc) {
         plan_print_problems(&ps);
         return EXIT_USAGE;
@@ -43,8 +41,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_convert = {
     .name = "convert",
     .summary = "Write a plan in another syntax",
@@ -59,7 +55,7 @@ const struct command cmd_convert = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct convert_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_convert,
 };

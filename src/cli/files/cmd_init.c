@@ -83,10 +83,10 @@ static void write_template(struct buf *out, enum kind kind, enum syntax syntax, 
         buf_addstr(out, "```\n");
 }
 
-static int run_init(const void *options, int argc, char **argv)
+static int run_init(const void *options, char **argv)
 {
     const struct init_opts *opts = options;
-    const char *file = argc ? argv[0] : NULL;
+    const char *file = argv[0];
     enum kind kind = (enum kind)opts->kind;
     enum syntax named = file ? find_syntax(file) : SYNTAX_ANY, syntax = (enum syntax)opts->syntax;
     if (syntax == SYNTAX_ANY)
@@ -127,8 +127,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_init = {
     .name = "init",
     .summary = "Write a first plan",
@@ -141,7 +139,7 @@ const struct command cmd_init = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct init_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_init,
 };

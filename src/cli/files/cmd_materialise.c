@@ -20,10 +20,6 @@
 
 enum { LINK_MAX = 1 << 16, INDEX_MAX = 1 << 30 };
 
-struct materialise_opts {
-    const char *run;
-};
-
 static int add_worktree(const struct lookup *look, const char *dir, const char *commit,
                         struct err *err)
 {
@@ -136,27 +132,17 @@ static int materialise_task(const struct lookup *look, const struct report_task 
     return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;
 }
 
-static int run_materialise(const void *options, int argc, char **argv)
+static int run_materialise(const void *options, char **argv)
 {
-    const struct materialise_opts *opts = options;
+    const struct lookup_opts *opts = options;
     autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
-    int code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, opts->run, &r);
-    if (code == EXIT_OK)
-        code = lookup_task(&r, argv[0], &t);
+    int code = lookup_open_task(&look, opts->run, argv[0], &r, &t);
     if (code == EXIT_OK && (!t->row.workspace || !look.repo.root))
         code = cli_fail(EXIT_USAGE, "task '%s' has no workspace now", argv[0]);
-    return code == EXIT_OK ? materialise_task(&look, t, argc > 1 ? argv[1] : NULL) : code;
+    return code == EXIT_OK ? materialise_task(&look, t, argv[1]) : code;
 }
-
-static const struct opt opts_table[] = {
-    {"run", 0, OPT_STRING, offsetof(struct materialise_opts, run), "RUN", NULL,
-     "The run's id, the beginning of its id, or 'last' (default: last)"},
-    {0},
-};
 
 static const struct arg args[] = {
     {.name = "TASK", .help = "The task's id"},
@@ -165,8 +151,6 @@ static const struct arg args[] = {
      .optional = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_materialise = {
     .name = "materialise",
@@ -180,9 +164,9 @@ const struct command cmd_materialise = {
     .examples = "anabranch materialise auth\tConvert the workspace of a killed run\n"
                 "anabranch materialise auth ../auth-now\tCopy its present content\n",
     .args = args,
-    .opts = opts_table,
-    .options_size = sizeof(struct materialise_opts),
-    .exits = exits,
+    .opts = lookup_opts_table,
+    .options_size = sizeof(struct lookup_opts),
+    .exits = cli_usual_exits,
     .see_also = "anabranch-shell(1), anabranch-diff(1)",
     .run = run_materialise,
 };

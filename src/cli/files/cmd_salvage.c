@@ -85,10 +85,8 @@ static struct node *encode_salvage(const struct salvage *s, struct arena *a)
 
 static void add_json(const struct salvage *s, struct buf *out)
 {
-    struct arena a = {0};
-    doc_write_line(out, encode_salvage(s, &a));
-    buf_addch(out, '\n');
-    arena_done(&a);
+    autoarena struct arena a = {0};
+    doc_write_whole_line(out, encode_salvage(s, &a));
 }
 
 static void add_size(const struct salvage *s, struct buf *out)
@@ -110,8 +108,7 @@ static void add_line(const struct salvage *s, size_t width, struct buf *out)
     buf_addf(out, "%-*s  %.16s  %-18s", (int)width, s->id, time.s, size.s);
     if (*s->why) {
         size_t start = out->len + 2;
-        buf_addstr(out, "  ");
-        text_add_harmless(out, s->why);
+        text_addf(out, "  %s", s->why);
         buf_cut(out, start + text_fit(out->s + start, out->len - start, 200));
     }
     buf_addch(out, '\n');
@@ -143,8 +140,7 @@ static void add_head(const struct salvage *s, struct buf *out)
     buf_addf(out, "Salvaged: %s\nCommit:   %s\nWhen:     %.10s %.5s UTC\n", s->id, s->commit,
              time.s, time.s + strlen("2026-03-01T"));
     if (*s->why) {
-        buf_addstr(out, "Why:      ");
-        text_add_harmless(out, s->why);
+        text_addf(out, "Why:      %s", s->why);
         buf_addch(out, '\n');
     }
     if (s->nested)
@@ -214,8 +210,7 @@ static int restore_salvage(struct salvage_context *p, const struct salvage_opts 
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
     if (note_worktree(p, dir, branch, &err) || salvage_restore(s, &p->at, dir, branch, &err))
         return cli_fail_by(&err);
-    buf_addf(&out, "%s is in ", s->id);
-    text_add_harmless(&out, dir);
+    text_addf(&out, "%s is in %s", s->id, dir);
     buf_addf(&out, ", on the branch %s\n", branch);
     return cli_print(out.s, out.len);
 }
@@ -321,16 +316,25 @@ static const struct action {
     {drop_salvages, 0, -1, "'drop' needs an ID, or --merged"},
 };
 
-static int run_salvage(const void *options, int argc, char **argv)
+static int count_words(char **words)
+{
+    int n = 0;
+    while (words[n])
+        n++;
+    return n;
+}
+
+static int run_salvage(const void *options, char **argv)
 {
     const struct salvage_opts *opts = options;
     size_t which = 0;
-    while (argc && strcmp(actions[which], argv[0]) != 0)
+    while (argv[0] && strcmp(actions[which], argv[0]) != 0)
         which++;
     const struct action *action = &table[which];
-    int words = argc ? argc - 1 : 0;
-    if (words < action->min || (action->max >= 0 && words > action->max) ||
-        (action->run == drop_salvages && !words && !opts->merged))
+    char **words = argv + (argv[0] != NULL);
+    int count = count_words(words);
+    if (count < action->min || (action->max >= 0 && count > action->max) ||
+        (action->run == drop_salvages && !count && !opts->merged))
         return cli_usage(&cmd_salvage, "%s", action->usage);
     if (opts->merged && action->run != drop_salvages)
         return cli_usage(&cmd_salvage, "--merged is for 'drop'");
@@ -338,7 +342,7 @@ static int run_salvage(const void *options, int argc, char **argv)
         return cli_usage(&cmd_salvage, "--branch is for 'restore'");
     own_cleanup(close_context) struct salvage_context context;
     int code = open_context(&context);
-    return code == EXIT_OK ? action->run(&context, opts, argv + (argc > 0)) : code;
+    return code == EXIT_OK ? action->run(&context, opts, words) : code;
 }
 
 static const struct opt opts_table[] = {
@@ -360,8 +364,6 @@ static const struct arg args[] = {
      .repeatable = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_salvage = {
     .name = "salvage",
@@ -385,7 +387,7 @@ const struct command cmd_salvage = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct salvage_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_salvage,
 };

@@ -40,16 +40,15 @@ static int find_user_folder(char **ret, struct err *err)
 
 static int find_project_folder(char **ret, struct err *err)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     if (git_open(&repo, ".", err))
         return -1;
-    if (repo.root)
-        *ret = mem_str(repo.root);
-    git_close(&repo);
-    return *ret ? 0
-                : err_set(err, ERR_ENV,
-                          "this is not a git repository; --user installs it for all of your "
-                          "repositories");
+    if (!repo.root)
+        return err_set(err, ERR_ENV,
+                       "this is not a git repository; --user installs it for all of your "
+                       "repositories");
+    *ret = mem_str(repo.root);
+    return 0;
 }
 
 /* Finds the folder and the name of the file to write. */
@@ -126,10 +125,9 @@ static int print_skill(const struct skill_opts *opts)
 
 static const char *const actions[] = {"install", "show", NULL};
 
-static int run_skill(const void *options, int argc, char **argv)
+static int run_skill(const void *options, char **argv)
 {
     const struct skill_opts *opts = options;
-    (void)argc;
     if (strcmp(argv[0], "show") == 0)
         return opts->user || opts->project || opts->force
                    ? cli_usage(&cmd_skill, "--user, --project and --force are for 'install'")
@@ -158,8 +156,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_skill = {
     .name = "skill",
     .summary = "Teach a coding agent to plan and carry out threads",
@@ -177,7 +173,7 @@ const struct command cmd_skill = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct skill_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_skill,
 };

@@ -6,6 +6,7 @@
 #define CLI_FRAME_CLI_H
 
 #include "base/err.h"
+#include "base/node/node.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,8 +33,8 @@ struct exit_meaning {
 };
 extern const struct exit_meaning cli_exit_codes[];
 
-/* The codes of a command that carries out a run; EXIT_OK ends the list. */
-extern const enum exit_code cli_run_exits[];
+/* The codes of most commands, and of those that carry out a run; EXIT_OK ends each list. */
+extern const enum exit_code cli_usual_exits[], cli_run_exits[];
 
 enum opt_kind {
     OPT_FLAG,            /* bool */
@@ -87,7 +88,7 @@ struct command {
 
     /* The parser has zeroed and filled options. argv holds the positional arguments, with NULL at
      * the end; the parser has checked their number. Returns the exit code. */
-    int (*run)(const void *options, int argc, char **argv);
+    int (*run)(const void *options, char **argv);
 };
 
 /* All commands, in the order of the help, and their number. */
@@ -131,5 +132,7 @@ int cli_stopped(const char *more);
 /* Writes to standard output and flushes it. Returns EXIT_OK; EXIT_ENV, with a message, if the
  * output is closed or full; 128 + SIGPIPE, without a message, if the reader left early. */
 int cli_print(const char *s, size_t len);
+
+int cli_print_json(const struct node *root); /* the same for a tree, as one line of JSON */
 
 #endif

@@ -69,7 +69,7 @@ static int run_parsed(const struct command *cmd, int argc, char **argv, void *va
         return cli_help(cmd);
     if (options_check_args(cmd, argv + first, &err) < 0)
         return cli_usage(cmd, "%s", err.msg);
-    return cmd->run(values, argc - first, argv + first);
+    return cmd->run(values, argv + first);
 }
 
 static bool is_minus_number(const char *word)

@@ -14,6 +14,8 @@ const struct exit_meaning cli_exit_codes[] = {
     {0},
 };
 
+const enum exit_code cli_usual_exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
 const enum exit_code cli_run_exits[] = {
     EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_SIGHUP, EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK,
 };

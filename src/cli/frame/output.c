@@ -2,6 +2,7 @@
 
 #include "base/text/text.h"
 #include "cli/frame/cli.h"
+#include "doc/doc.h"
 #include "sys/interrupt.h"
 
 #include <errno.h>
@@ -88,6 +89,13 @@ int cli_print(const char *s, size_t len)
     if (fwrite(s, 1, len, stdout) != len || fflush(stdout) != 0)
         return write_failed();
     return EXIT_OK;
+}
+
+int cli_print_json(const struct node *root)
+{
+    autobuf struct buf out = BUF_INIT;
+    doc_write_whole_line(&out, root);
+    return cli_print(out.s, out.len);
 }
 
 int output_end(int code)

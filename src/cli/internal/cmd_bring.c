@@ -1,7 +1,6 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "cli/frame/commands.h"
-#include "doc/doc.h"
 #include "sys/clock.h"
 #include "workspace/fill/include.h"
 
@@ -18,17 +17,13 @@ enum { PROGRESS_MS = 500 };
 
 static int print_count(const struct include_count *count)
 {
-    struct arena a = {0};
-    autobuf struct buf line = BUF_INIT;
+    autoarena struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "files", count->all.files);
     node_put_int(&a, data, "bytes", count->all.bytes);
     node_put_int(&a, data, "shared", count->all.cloned);
     node_put_int(&a, data, "kept", count->kept);
-    doc_write_line(&line, data);
-    buf_addch(&line, '\n');
-    arena_done(&a);
-    return cli_print(line.s, line.len);
+    return cli_print_json(data);
 }
 
 static void print_progress(void *ctx, const struct include_count *so_far)
@@ -40,7 +35,7 @@ static void print_progress(void *ctx, const struct include_count *so_far)
     (void)print_count(so_far); /* we report only a failure of the last print */
 }
 
-static int run_bring(const void *options, int argc, char **argv)
+static int run_bring(const void *options, char **argv)
 {
     const struct bring_opts *opts = options;
     int64_t last_print = clock_mono();
@@ -55,7 +50,6 @@ static int run_bring(const void *options, int argc, char **argv)
         .work = opts->work,
         .to = argv[0],
         .patterns = (const char *const *)argv + 1,
-        .pattern_count = (size_t)argc - 1,
         .shares = opts->shares.v,
         .share_count = opts->shares.n,
         .keep = opts->keep ? &keep : NULL,
@@ -66,6 +60,8 @@ static int run_bring(const void *options, int argc, char **argv)
     };
     struct include_count count;
     struct err err = {0};
+    while (include.patterns[include.pattern_count])
+        include.pattern_count++;
     if (!include.root || !include.work || !include.excludes || !include.brought)
         return cli_usage(&cmd_bring, "--root, --work, --excludes and --brought are required");
     if (keep.state && (!keep.run || !keep.folder))

@@ -15,14 +15,14 @@ static int fill_rest(const struct workspace *ws)
     return cli_fail(EXIT_ENV, "cannot run git: %s", strerror(errno));
 }
 
-static int run_fill(const void *options, int argc, char **argv)
+static int run_fill(const void *options, char **argv)
 {
     struct workspace ws = {.common = argv[0], .admin = argv[1], .path = argv[2]};
     struct copy_fill job = {
         .from = argv[3], .index = argv[4], .to = &ws, .id_len = strtoul(argv[5], NULL, 10)};
     struct err err = {0};
     bool whole;
-    (void)options, (void)argc;
+    (void)options;
     if (copy_fill(&job, &whole, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     return whole ? EXIT_OK : fill_rest(&ws);

@@ -13,11 +13,11 @@ static int reenter_folder(const char *cwd)
     return chdir(cwd) == 0 ? EXIT_OK : cli_fail(EXIT_ENV, "'%s': %s", cwd, strerror(errno));
 }
 
-static int run_inside(const void *options, int argc, char **argv)
+static int run_inside(const void *options, char **argv)
 {
     autofree char *cwd = getcwd(NULL, 0);
     int code = enter_workspace(argv[1], argv[0]);
-    (void)options, (void)argc;
+    (void)options;
     if (code == EXIT_OK && cwd)
         code = reenter_folder(cwd);
     if (code != EXIT_OK)

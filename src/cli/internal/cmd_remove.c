@@ -30,18 +30,18 @@ static void remove_empty_parents(const char *lock, const char *path)
         root_folder_tidy(lock, work, run + 1);
 }
 
-static int run_remove(const void *options, int argc, char **argv)
+static int run_remove(const void *options, char **argv)
 {
     const struct remove_opts *opts = options;
     struct err err = {0};
     int code = EXIT_OK;
     if (opts->idle)
         (void)setpriority(PRIO_PROCESS, 0, 19); /* ignore a failure: normal priority does no harm */
-    for (int i = 0; i < argc; i++) {
-        if (known_folder_remove(argv[i], &err))
+    for (; *argv; argv++) {
+        if (known_folder_remove(*argv, &err))
             code = cli_fail(EXIT_ENV, "%s", err.msg);
         else if (opts->tidy)
-            remove_empty_parents(opts->tidy, known_folder_path(argv[i]));
+            remove_empty_parents(opts->tidy, known_folder_path(*argv));
     }
     return code;
 }

@@ -78,9 +78,9 @@ static int read_prompt(const struct sim_job *job, struct buf *out, struct err *e
     return 0;
 }
 
-static int run_sim(const void *options, int argc, char **argv)
+static int run_sim(const void *options, char **argv)
 {
-    (void)argc, (void)argv;
+    (void)argv;
     const struct sim_opts *opts = options;
     autobuf struct buf prompt = BUF_INIT;
     struct err err;

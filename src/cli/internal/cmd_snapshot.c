@@ -1,11 +1,10 @@
 #include "cli/frame/commands.h"
 #include "sys/fs/btrfs.h"
 
-static int run_snapshot(const void *options, int argc, char **argv)
+static int run_snapshot(const void *options, char **argv)
 {
     struct err err = {0};
     (void)options;
-    (void)argc;
     return btrfs_snapshot(argv[0], argv[1], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 

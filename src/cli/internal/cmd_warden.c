@@ -1,11 +1,10 @@
 #include "cli/frame/commands.h"
 #include "sys/guard/warden.h"
 
-static int run_warden(const void *options, int argc, char **argv)
+static int run_warden(const void *options, char **argv)
 {
     struct err err = {0};
     (void)options;
-    (void)argc;
     return warden_watch(argv[0], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 

@@ -1,7 +1,6 @@
 #include "cli/common/plan_opts.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
-#include "doc/doc.h"
 #include "run/rehearse/rehearse.h"
 #include "sys/self_exe.h"
 #include "view/rehearsal_text.h"
@@ -15,13 +14,9 @@ struct rehearse_opts {
 
 static void print_event(void *ctx, const struct event *ev)
 {
-    autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     (void)ctx;
-    doc_write_line(&out, event_encode(ev, &a));
-    buf_addch(&out, '\n');
-    arena_done(&a);
-    (void)cli_print(out.s, out.len);
+    (void)cli_print_json(event_encode(ev, &a));
 }
 
 static int rehearse_plan(const struct rehearsal *r, struct plan_file *pf, const char *path,
@@ -56,10 +51,9 @@ static int rehearse_plan(const struct rehearsal *r, struct plan_file *pf, const 
     return code;
 }
 
-static int run_rehearse(const void *options, int argc, char **argv)
+static int run_rehearse(const void *options, char **argv)
 {
     const struct rehearse_opts *opts = options;
-    (void)argc;
     autoplan struct plan_file pf;
     struct rehearsal r;
     struct err err = {0};

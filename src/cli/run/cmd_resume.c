@@ -12,7 +12,7 @@ struct resume_opts {
     bool keep, keep_failed, saved, dry_run;
 };
 
-static int run_resume(const void *options, int argc, char **argv)
+static int run_resume(const void *options, char **argv)
 {
     const struct resume_opts *opts = options;
     autolook struct lookup look;
@@ -29,13 +29,13 @@ static int run_resume(const void *options, int argc, char **argv)
         .dry_run = opts->dry_run,
     };
     int code = lookup_open_repair(&look, !opts->dry_run);
-    if (code == EXIT_OK && !opts->dry_run && live_run_continue(&look, argc ? argv[0] : NULL, &code))
+    if (code == EXIT_OK && !opts->dry_run && live_run_continue(&look, argv[0], &code))
         return code;
     if (code == EXIT_OK && opts->saved && opts->plan)
         code = cli_usage(&cmd_resume, "--saved and --plan do not go together");
     if (code == EXIT_OK && !opts->dry_run && detach_is_wanted(&opts->call))
         return detach_go(&opts->call);
-    return code == EXIT_OK ? resume_call(&look, argc ? argv[0] : NULL, &rc) : code;
+    return code == EXIT_OK ? resume_call(&look, argv[0], &rc) : code;
 }
 
 static const struct opt opts_table[] = {

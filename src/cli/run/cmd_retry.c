@@ -1,9 +1,8 @@
 #include "cli/frame/commands.h"
 #include "cli/run/one_call.h"
 
-static int run_retry(const void *options, int argc, char **argv)
+static int run_retry(const void *options, char **argv)
 {
-    (void)argc;
     return one_call(&cmd_retry, options, argv[0], NULL);
 }
 

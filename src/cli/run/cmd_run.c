@@ -35,10 +35,9 @@ static int resume_newest(const char *path, const struct run_opts *opts)
     return code != EXIT_OK ? code : id ? resume_call(&look, id, &rc) : -1;
 }
 
-static int run_run(const void *options, int argc, char **argv)
+static int run_run(const void *options, char **argv)
 {
     const struct run_opts *opts = options;
-    (void)argc;
     autoplan struct plan_file pf = {0};
     struct run_options ro = {
         .workers = (size_t)(opts->workers ? opts->workers : opts->max_workers),

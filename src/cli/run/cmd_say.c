@@ -7,9 +7,8 @@
 
 enum { TEXT_MAX = 1 << 20 };
 
-static int run_say(const void *options, int argc, char **argv)
+static int run_say(const void *options, char **argv)
 {
-    (void)argc;
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
     if (strcmp(argv[1], "-") == 0 && file_read_input("-", TEXT_MAX, &text, &err))

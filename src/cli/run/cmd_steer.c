@@ -14,28 +14,26 @@ struct steer_opts {
     bool all;
 };
 
-static const struct opt run_opts[] = {
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
-    {0},
-};
+#define RUN_OPT                                                                                    \
+    {                                                                                              \
+        "run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,                       \
+            "The run's id, or the beginning of it (default: the live run)"                         \
+    }
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+static const struct opt run_opts[] = {RUN_OPT, {0}};
 
 static int send_request(const struct steer_opts *opts, struct node *request, struct arena *a,
                         const char *verb, const char *instead)
 {
     node_put_string(a, request, "verb", verb);
-    int code = live_run_ask(opts->run, request, instead);
-    arena_done(a);
-    return code;
+    return live_run_ask(opts->run, request, instead);
 }
 
-static int run_stop_command(const void *options, int argc, char **argv)
+static int run_stop_command(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
-    struct arena a = {0};
-    if (opts->all == (argc > 0))
+    autoarena struct arena a = {0};
+    if (opts->all == (argv[0] != NULL))
         return cli_usage(&cmd_stop, opts->all ? "a task and --all do not go together"
                                               : "name a task, or use --all");
     struct node *request = node_new_map(&a);
@@ -49,8 +47,7 @@ static int run_stop_command(const void *options, int argc, char **argv)
 static const struct opt stop_opts[] = {
     {"all", 0, OPT_FLAG, offsetof(struct steer_opts, all), NULL, NULL,
      "Stop the whole run, as SIGTERM does; a second time, kill its agents"},
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
+    RUN_OPT,
     {0},
 };
 
@@ -73,25 +70,19 @@ const struct command cmd_stop = {
     .args = stop_args,
     .opts = stop_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_stop_command,
 };
 
-static int run_skip(const void *options, int argc, char **argv)
+static int run_skip(const void *options, char **argv)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
-    (void)argc;
     node_put_string(&a, request, "task", argv[0]);
     return send_request(options, request, &a, "skip",
                         "'anabranch run --only' runs some tasks alone");
 }
-
-static const struct arg task_args[] = {
-    {.name = "TASK", .help = "The task's id"},
-    {0},
-};
 
 const struct command cmd_skip = {
     .name = "skip",
@@ -99,17 +90,16 @@ const struct command cmd_skip = {
     .about =
         "Tasks that depend on it are skipped too. 'anabranch retry' undoes the skip; after the "
         "run has ended, 'anabranch resume' runs all of them.",
-    .args = task_args,
+    .args = lookup_task_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_skip,
 };
 
-static int run_pause(const void *options, int argc, char **argv)
+static int run_pause(const void *options, char **argv)
 {
-    struct arena a = {0};
-    (void)argc;
+    autoarena struct arena a = {0};
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
 }
@@ -120,14 +110,13 @@ const struct command cmd_pause = {
     .about = "Working agents continue, and their results land.",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_pause,
 };
 
-static int run_continue(const void *options, int argc, char **argv)
+static int run_continue(const void *options, char **argv)
 {
-    struct arena a = {0};
-    (void)argc;
+    autoarena struct arena a = {0};
     (void)argv;
     return send_request(options, node_new_map(&a), &a, "continue", "'anabranch resume' resumes it");
 }
@@ -137,17 +126,16 @@ const struct command cmd_continue = {
     .summary = "Start tasks of a paused run again",
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_continue,
 };
 
-static int run_workers_command(const void *options, int argc, char **argv)
+static int run_workers_command(const void *options, char **argv)
 {
     const char *word = argv[0];
     bool by = *word == '+' || *word == '-';
     int64_t n = text_parse_count(word + by, strlen(word + by));
-    struct arena a = {0};
-    (void)argc;
+    autoarena struct arena a = {0};
     if (n < 1 || n > 10000)
         return cli_usage(&cmd_workers, "'%s' is not a number of workers, such as 4, +1 or -1",
                          word);
@@ -173,21 +161,18 @@ const struct command cmd_workers = {
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),
     .negative_numbers = true,
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_workers_command,
 };
 
-static int run_budget(const void *options, int argc, char **argv)
+static int run_budget(const void *options, char **argv)
 {
     const struct steer_opts *opts = options;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
-    (void)argc;
-    if (!amount_put(argv[0], &a, request)) {
-        arena_done(&a);
+    if (!amount_put(argv[0], &a, request))
         return cli_usage(&cmd_budget, "'%s' is not an amount, such as 5, $2.50 or '200k tokens'",
                          argv[0]);
-    }
     if (opts->task)
         node_put_string(&a, request, "task", opts->task);
     return send_request(options, request, &a, "budget",
@@ -197,8 +182,7 @@ static int run_budget(const void *options, int argc, char **argv)
 static const struct opt budget_opts[] = {
     {"task", 0, OPT_STRING, offsetof(struct steer_opts, task), "TASK", NULL,
      "Raise the budget of this task (default: the budget of the run)"},
-    {"run", 0, OPT_STRING, offsetof(struct steer_opts, run), "RUN", NULL,
-     "The run's id, or the beginning of it (default: the live run)"},
+    RUN_OPT,
     {0},
 };
 
@@ -219,7 +203,7 @@ const struct command cmd_budget = {
     .args = budget_args,
     .opts = budget_opts,
     .options_size = sizeof(struct steer_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_budget,
 };

@@ -81,14 +81,13 @@ static struct run_options make_run_options(const struct streams_opts *opts)
 static int show_streams(const struct streams *s, const char *path, bool json)
 {
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (json) {
         doc_write_lines(&out, streams_text_json(s, path, &a));
         buf_addch(&out, '\n');
     } else {
         streams_text(s, path, &out);
     }
-    arena_done(&a);
     return cli_print(out.s, out.len);
 }
 
@@ -167,10 +166,9 @@ static int run_as_streams(const char *path, const struct streams_opts *opts)
                          : run_divided(&file, path, opts, &ps);
 }
 
-static int run_streams(const void *options, int argc, char **argv)
+static int run_streams(const void *options, char **argv)
 {
     const struct streams_opts *opts = options;
-    (void)argc;
     const char *inside = streams_outer_task();
     if (check_options(opts) != EXIT_OK)
         return EXIT_USAGE;

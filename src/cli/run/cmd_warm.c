@@ -124,17 +124,13 @@ static int warm_repo(const struct git_repo *repo, const char *base, const struct
 
 static int warm_checkout(const char *base)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    int code;
     if (git_open(&repo, ".", &err))
-        code = cli_fail(EXIT_ENV, "%s", err.msg);
-    else if (!repo.root)
-        code = cli_fail(EXIT_ENV, "this is not a git repository");
-    else
-        code = warm_repo(&repo, base, NULL);
-    git_close(&repo);
-    return code;
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (!repo.root)
+        return cli_fail(EXIT_ENV, "this is not a git repository");
+    return warm_repo(&repo, base, NULL);
 }
 
 static int warm_plan(const char *plan, const struct warm_opts *opts)
@@ -147,10 +143,10 @@ static int warm_plan(const char *plan, const struct warm_opts *opts)
     return warm_repo(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);
 }
 
-static int run_warm(const void *options, int argc, char **argv)
+static int run_warm(const void *options, char **argv)
 {
     const struct warm_opts *opts = options;
-    return argc ? warm_plan(argv[0], opts) : warm_checkout(opts->base);
+    return argv[0] ? warm_plan(argv[0], opts) : warm_checkout(opts->base);
 }
 
 static const struct opt opts_table[] = {
@@ -167,8 +163,6 @@ static const struct arg args[] = {
      .file = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_warm = {
     .name = "warm",
@@ -187,7 +181,7 @@ const struct command cmd_warm = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct warm_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-run(1), anabranch-doctor(1), anabranch-clean(1)",
     .run = run_warm,
 };

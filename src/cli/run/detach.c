@@ -149,13 +149,12 @@ static int print_how_to_return(const struct run_call *call, const char *id, cons
 {
     autobuf struct buf out = BUF_INIT;
     autofree char *log = run_file_path(state_dir, id, "run.log");
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     if (call->json) {
         struct node *map = node_new_map(&a);
         node_put_string(&a, map, "run", id);
         node_put_string(&a, map, "log", log);
-        doc_write_line(&out, map);
-        buf_addch(&out, '\n');
+        doc_write_whole_line(&out, map);
     } else if (!call->quiet) {
         buf_addf(&out,
                  "Run %s is running in the background.\n"
@@ -164,7 +163,6 @@ static int print_how_to_return(const struct run_call *call, const char *id, cons
                  "Its output is in %s\n",
                  id, id, id, log);
     }
-    arena_done(&a);
     return out.len ? cli_print(out.s, out.len) : EXIT_OK;
 }
 

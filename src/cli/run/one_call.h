@@ -18,32 +18,16 @@ int one_call(const struct command *cmd, const struct one_opts *opts, const char 
              const char *say);
 
 /* The options of both commands, for a struct one_opts. */
+#define ONE_CALL_OPT(name, kind, member, arg, help)                                                \
+    RUN_CALL_OPT(struct one_opts, name, 0, kind, member, arg, help)
 #define ONE_CALL_OPTS                                                                              \
-    {"run",                                                                                        \
-     0,                                                                                            \
-     OPT_STRING,                                                                                   \
-     offsetof(struct one_opts, run),                                                               \
-     "RUN",                                                                                        \
-     NULL,                                                                                         \
-     "The run's id, or the beginning of it (default: the newest run)"},                            \
-        {"engine-exe",                                                                             \
-         0,                                                                                        \
-         OPT_STRING,                                                                               \
-         offsetof(struct one_opts, engine_exe),                                                    \
-         "PATH",                                                                                   \
-         NULL,                                                                                     \
-         "The engine's program, if it is not on PATH"},                                            \
-        {"keep",                                                                                   \
-         0,                                                                                        \
-         OPT_FLAG,                                                                                 \
-         offsetof(struct one_opts, keep),                                                          \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         "Keep the workspace and the branch of the task when it lands or fails"},                  \
+    ONE_CALL_OPT("run", OPT_STRING, run, "RUN",                                                    \
+                 "The run's id, or the beginning of it (default: the newest run)"),                \
+        ONE_CALL_OPT("engine-exe", OPT_STRING, engine_exe, "PATH",                                 \
+                     "The engine's program, if it is not on PATH"),                                \
+        ONE_CALL_OPT("keep", OPT_FLAG, keep, NULL,                                                 \
+                     "Keep the workspace and the branch of the task when it lands or fails"),      \
         RUN_CALL_OPTS(struct one_opts),                                                            \
-    {                                                                                              \
-        "json", 0, OPT_FLAG, offsetof(struct one_opts, call.json), NULL, NULL,                     \
-            "Print one event per line, as JSON"                                                    \
-    }
+        ONE_CALL_OPT("json", OPT_FLAG, call.json, NULL, "Print one event per line, as JSON")
 
 #endif

@@ -108,7 +108,7 @@ static bool try_lock_run(const struct lookup *look, const struct row *row, int *
 static bool send_to_live_run(const char *dir, const struct resume_call *call, int *ret_lock,
                              int *ret_code)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
     node_put_string(&a, request, "verb", call->say ? "say" : "retry");
     node_put_string(&a, request, "task", call->task);
@@ -116,7 +116,6 @@ static bool send_to_live_run(const char *dir, const struct resume_call *call, in
     if (call->fresh)
         node_put_bool(&a, request, "fresh", true);
     bool answered = live_run_try(dir, request, ret_lock, ret_code);
-    arena_done(&a);
     return answered;
 }
 
@@ -270,14 +269,11 @@ static void print_decisions(const struct run *run, const struct plan_file *pf,
                             const struct resume_call *call)
 {
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
-    if (call->run_call->json && call->dry_run) {
-        doc_write_line(&out, resume_json(run, pf, &a));
-        buf_addch(&out, '\n');
-    } else if (!call->run_call->json && !call->run_call->quiet) {
+    autoarena struct arena a = {0};
+    if (call->run_call->json && call->dry_run)
+        doc_write_whole_line(&out, resume_json(run, pf, &a));
+    else if (!call->run_call->json && !call->run_call->quiet)
         resume_text(run, pf, &out);
-    }
-    arena_done(&a);
     (void)cli_print(out.s, out.len); /* output_end() reports a failure */
 }
 

@@ -19,27 +19,28 @@ struct run_call {
 /* The shared options, for a struct that has a struct run_call as its member `call`. */
 #define RUN_CALL_OPT(type, name, letter, kind, member, arg, help)                                  \
     {                                                                                              \
-        name, letter, kind, offsetof(type, call.member), arg, NULL, help                           \
+        name, letter, kind, offsetof(type, member), arg, NULL, help                                \
     }
 #define RUN_CALL_OPTS(type)                                                                        \
-    RUN_CALL_OPT(type, "engine", 0, OPT_STRING, engine, "NAME", "Use this engine for every task"), \
-        RUN_CALL_OPT(type, "timeout", 0, OPT_STRING, timeout, "D",                                 \
+    RUN_CALL_OPT(type, "engine", 0, OPT_STRING, call.engine, "NAME",                               \
+                 "Use this engine for every task"),                                                \
+        RUN_CALL_OPT(type, "timeout", 0, OPT_STRING, call.timeout, "D",                            \
                      "Time limit for tasks that have none: 90s, 15m, 2h"),                         \
-        RUN_CALL_OPT(type, "no-wait", 0, OPT_FLAG, no_wait, NULL,                                  \
+        RUN_CALL_OPT(type, "no-wait", 0, OPT_FLAG, call.no_wait, NULL,                             \
                      "Do not wait for a usage limit to reset: fail the task that meets it"),       \
-        RUN_CALL_OPT(type, "report", 0, OPT_LIST, reports, "FILE",                                 \
+        RUN_CALL_OPT(type, "report", 0, OPT_LIST, call.reports, "FILE",                            \
                      "Write a report when the run has ended; the ending of its name gives the "    \
                      "format: .json, .md, .markdown, .html, .xml (JUnit) or .sarif"),              \
-        RUN_CALL_OPT(type, "dashboard", 0, OPT_FLAG, dashboard, NULL,                              \
+        RUN_CALL_OPT(type, "dashboard", 0, OPT_FLAG, call.dashboard, NULL,                         \
                      "Show the run on the whole terminal, as 'anabranch top' does, while it runs " \
                      "in the background. If the output is not a terminal, draw the live view "     \
                      "anyway"),                                                                    \
-        RUN_CALL_OPT(type, "detach", 0, OPT_FLAG, detach, NULL,                                    \
+        RUN_CALL_OPT(type, "detach", 0, OPT_FLAG, call.detach, NULL,                               \
                      "Run in the background, even if the terminal is closed; 'anabranch top' "     \
                      "shows it"),                                                                  \
-        RUN_CALL_OPT(type, "no-dashboard", 0, OPT_FLAG, no_dashboard, NULL,                        \
+        RUN_CALL_OPT(type, "no-dashboard", 0, OPT_FLAG, call.no_dashboard, NULL,                   \
                      "Print plain lines, even on a terminal"),                                     \
-        RUN_CALL_OPT(type, "quiet", 'q', OPT_FLAG, quiet, NULL, "Show only what went wrong")
+        RUN_CALL_OPT(type, "quiet", 'q', OPT_FLAG, call.quiet, NULL, "Show only what went wrong")
 
 /* Checks the options and sets those of the run. Returns EXIT_OK, or prints why and returns
  * EXIT_USAGE. */

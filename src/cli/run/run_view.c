@@ -55,11 +55,9 @@ static void print_event_line(void *ctx, const struct event *ev)
 static void print_event_json(void *ctx, const struct event *ev)
 {
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct run_view *v = ctx;
-    doc_write_line(&out, event_encode(ev, &a));
-    buf_addch(&out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(&out, event_encode(ev, &a));
     print_output(v, &out);
 }
 

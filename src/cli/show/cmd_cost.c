@@ -172,7 +172,7 @@ static void put_sum(struct arena *a, struct node *map, const struct sum *s)
 
 static void add_json(const struct costs *c, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "costs");
     for (size_t i = 0; i < c->list.n; i++) {
         struct node *map = node_add_map(&a, list);
@@ -187,7 +187,6 @@ static void add_json(const struct costs *c, struct buf *out)
     }
     doc_write_lines(out, root);
     buf_addch(out, '\n');
-    arena_done(&a);
 }
 
 /* Parses "7d" as a time before now. 0 if the option is not given. */
@@ -226,13 +225,13 @@ static int load_costs(const struct cost_opts *opts, const char *run, int64_t sin
                            : code;
 }
 
-static int run_cost(const void *options, int argc, char **argv)
+static int run_cost(const void *options, char **argv)
 {
     const struct cost_opts *opts = options;
     int64_t since;
     if (!parse_since(opts->since, &since))
         return cli_fail(EXIT_USAGE, "'%s' is not a duration, such as 12h or 7d", opts->since);
-    return load_costs(opts, argc ? argv[0] : NULL, since);
+    return load_costs(opts, argv[0], since);
 }
 
 static const struct arg args[] = {
@@ -251,8 +250,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_cost = {
     .name = "cost",
     .summary = "Show the tokens and money that agents have used",
@@ -269,7 +266,7 @@ const struct command cmd_cost = {
                 "anabranch cost --since 7d --by model\tShow the last week\n",
     .opts = opts_table,
     .options_size = sizeof(struct cost_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_cost,
 };

@@ -124,10 +124,9 @@ static int show_workspace(const struct lookup *look, const struct report_task *t
                                      : git_exec(&look->repo, &args, index);
 }
 
-static int run_diff(const void *options, int argc, char **argv)
+static int run_diff(const void *options, char **argv)
 {
     const struct diff_opts *opts = options;
-    (void)argc;
     autolook struct lookup look;
     autoreport struct report r = {0};
     autobuf struct buf end = BUF_INIT;
@@ -147,19 +146,11 @@ static int run_diff(const void *options, int argc, char **argv)
 }
 
 static const struct opt opts_table[] = {
-    {"run", 0, OPT_STRING, offsetof(struct diff_opts, run), "RUN", NULL,
-     "The run's id, the beginning of its id, or 'last' (default: last)"},
+    LOOKUP_RUN_OPT(struct diff_opts),
     {"stat", 0, OPT_FLAG, offsetof(struct diff_opts, stat), NULL, NULL,
      "Show only the changed files, and the size of each change"},
     {0},
 };
-
-static const struct arg args[] = {
-    {.name = "TASK", .help = "The task's id"},
-    {0},
-};
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_diff = {
     .name = "diff",
@@ -171,10 +162,10 @@ const struct command cmd_diff = {
         "saved work of its last attempt.",
     .examples = "anabranch diff auth\tShow the changes of the task auth in the newest run\n"
                 "anabranch diff --stat --run 20260301 auth\tShow a summary, from another run\n",
-    .args = args,
+    .args = lookup_task_args,
     .opts = opts_table,
     .options_size = sizeof(struct diff_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "git-diff(1)",
     .run = run_diff,
 };

@@ -32,15 +32,14 @@ static void add_entry(const struct finding *f, struct arena *a, struct node *lis
         node_put_bool(a, entry, "partial", true);
 }
 
-static int run_doctor(const void *options, int argc, char **argv)
+static int run_doctor(const void *options, char **argv)
 {
     const struct doctor_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "findings");
     struct finding f;
     bool bad = false;
-    (void)argc;
     (void)argv;
     for (size_t i = 0; doctor_examine(i, self_path(), &f); i++) {
         bad = bad || f.verdict == VERDICT_BAD;
@@ -50,11 +49,8 @@ static int run_doctor(const void *options, int argc, char **argv)
         finding_done(&f);
     }
     node_put_bool(&a, root, "ok", !bad);
-    if (opts->json) {
-        doc_write_line(&out, root);
-        buf_addch(&out, '\n');
-    }
-    arena_done(&a);
+    if (opts->json)
+        doc_write_whole_line(&out, root);
     int code = cli_print(out.s, out.len);
     return code != EXIT_OK ? code : bad ? EXIT_ENV : EXIT_OK;
 }
@@ -65,8 +61,6 @@ static const struct opt opts_table[] = {
      "space also have count and bytes"},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_doctor = {
     .name = "doctor",
@@ -87,7 +81,7 @@ const struct command cmd_doctor = {
                 "ANABRANCH_CONTAIN=subreaper anabranch run plan.md\tLet agents use sudo\n",
     .opts = opts_table,
     .options_size = sizeof(struct doctor_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_doctor,
 };

@@ -77,7 +77,7 @@ static void add_row(const struct engine_list *l, const struct engine_entry *f, s
 
 static void add_json(const struct engine_list *l, const struct engine_entry *f, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     autobuf struct buf version = BUF_INIT;
     add_version(l, f, &version);
@@ -89,9 +89,7 @@ static void add_json(const struct engine_list *l, const struct engine_entry *f, 
     node_put_bool(&a, map, "sessions", f->facts.continues);
     node_put_bool(&a, map, "personas", agent_has_personas(f->engine));
     node_put_bool(&a, map, "tested", !agent_is_untested(f->engine));
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int print_engines(struct engine_list *l, bool json)
@@ -111,19 +109,16 @@ static int print_engines(struct engine_list *l, bool json)
 /* Reads the configuration of the repository, if we are in one, and the user's. */
 static int open_config(struct config_file *cf)
 {
-    struct git_repo repo = {0};
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    int rc = git_open(&repo, ".", NULL) ? config_file_open(cf, NULL, NULL, &err)
-                                        : config_file_open(cf, repo.root, NULL, &err);
-    git_close(&repo);
-    return rc ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
+    const char *root = git_open(&repo, ".", NULL) ? NULL : repo.root;
+    return config_file_open(cf, root, NULL, &err) ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
 }
 
-static int run_engines(const void *options, int argc, char **argv)
+static int run_engines(const void *options, char **argv)
 {
     const struct engines_opts *opts = options;
     struct engine_list l = {0};
-    (void)argc;
     (void)argv;
     autoconfig struct config_file cf = {0};
     int code = open_config(&cf);
@@ -142,8 +137,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_engines = {
     .name = "engines",
     .summary = "List the supported agent programs, and which are installed",
@@ -154,7 +147,7 @@ const struct command cmd_engines = {
     .examples = "anabranch engines\tList the installed engines\n",
     .opts = opts_table,
     .options_size = sizeof(struct engines_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-plan(5)",
     .run = run_engines,
 };

@@ -104,23 +104,21 @@ static void add_class(struct buf *out, enum failure f)
 
 static void add_json(struct buf *out, enum failure f)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "class", failure_names[f]);
     node_put_string(&a, map, "means", words[f].means);
     node_put_int(&a, map, "retries", retry_default_times(f));
     node_put_string(&a, map, "advice", words[f].advice);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
-static int run_explain(const void *options, int argc, char **argv)
+static int run_explain(const void *options, char **argv)
 {
     const struct explain_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
     for (int f = 0; f < FAILURE_COUNT_; f++) {
-        if (argc && strcmp(argv[0], failure_names[f]) != 0)
+        if (argv[0] && strcmp(argv[0], failure_names[f]) != 0)
             continue;
         if (out.len && !opts->json)
             buf_addch(&out, '\n');

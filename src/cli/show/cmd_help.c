@@ -1,11 +1,11 @@
 #include "cli/frame/commands.h"
 #include "cli/frame/help.h"
 
-static int run_help(const void *options, int argc, char **argv)
+static int run_help(const void *options, char **argv)
 {
     (void)options;
-    const struct command *cmd = argc ? cli_find(argv[0]) : NULL;
-    return argc && !cmd ? help_topic(argv[0]) : cli_help(cmd);
+    const struct command *cmd = argv[0] ? cli_find(argv[0]) : NULL;
+    return argv[0] && !cmd ? help_topic(argv[0]) : cli_help(cmd);
 }
 
 static const struct arg args[] = {

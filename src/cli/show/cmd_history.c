@@ -39,20 +39,17 @@ static void add_line(const struct report *r, struct buf *out)
              counts.s);
     if (r->row.name || r->row.plan) {
         const char *name = r->row.name ? r->row.name : r->row.plan;
-        buf_addstr(out, "  ");
-        text_add_harmless(out, name);
+        text_addf(out, "  %s", name);
     }
     buf_addch(out, '\n');
 }
 
 static void add_json(const struct report *r, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = report_encode(r, &a);
     node_unlink(map, node_get(map, "tasks"));
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int print_runs(struct lookup *look, const struct newest *newest, bool json)
@@ -71,10 +68,9 @@ static int print_runs(struct lookup *look, const struct newest *newest, bool jso
     return cli_print(out.s, out.len);
 }
 
-static int run_history(const void *options, int argc, char **argv)
+static int run_history(const void *options, char **argv)
 {
     const struct history_opts *opts = options;
-    (void)argc;
     (void)argv;
     autolook struct lookup look;
     struct newest newest = {.max = opts->count ? (size_t)opts->count : DEFAULT_COUNT};
@@ -98,8 +94,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_history = {
     .name = "history",
     .summary = "List the runs of this repository, newest first",
@@ -108,7 +102,7 @@ const struct command cmd_history = {
     .examples = "anabranch history -n 5\tThe last five runs\n",
     .opts = opts_table,
     .options_size = sizeof(struct history_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_history,
 };

@@ -168,18 +168,13 @@ static int show_attempt(struct lookup *look, struct log_view *s, const struct re
     return print_rest(s);
 }
 
-static int run_logs(const void *options, int argc, char **argv)
+static int run_logs(const void *options, char **argv)
 {
     const struct logs_opts *opts = options;
-    (void)argc;
     autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
-    int code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, opts->run, &r);
-    if (code == EXIT_OK)
-        code = lookup_task(&r, argv[0], &t);
+    int code = lookup_open_task(&look, opts->run, argv[0], &r, &t);
     if (code != EXIT_OK)
         return code;
     struct log_view s = {.opts = opts, .fd = -1};
@@ -196,8 +191,7 @@ static int run_logs(const void *options, int argc, char **argv)
 }
 
 static const struct opt opts_table[] = {
-    {"run", 0, OPT_STRING, offsetof(struct logs_opts, run), "RUN", NULL,
-     "The run's id, the beginning of its id, or 'last' (default: last)"},
+    LOOKUP_RUN_OPT(struct logs_opts),
     {"attempt", 0, OPT_COUNT, offsetof(struct logs_opts, attempt), "N", NULL,
      "Show this attempt (default: the last one)"},
     {"follow", 'f', OPT_FLAG, offsetof(struct logs_opts, follow), NULL, NULL,
@@ -211,13 +205,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "TASK", .help = "The task's id"},
-    {0},
-};
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_logs = {
     .name = "logs",
     .summary = "Show the output of a task's agent",
@@ -229,9 +216,9 @@ const struct command cmd_logs = {
                 "anabranch logs --verify auth\tShow why its verification failed\n"
                 "anabranch logs --raw --attempt 1 auth | jq .type\tPrint the events of "
                 "the first attempt\n",
-    .args = args,
+    .args = lookup_task_args,
     .opts = opts_table,
     .options_size = sizeof(struct logs_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .run = run_logs,
 };

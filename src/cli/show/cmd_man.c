@@ -137,18 +137,18 @@ static void add_list(struct buf *out)
         buf_addf(out, "%s\n", cli_commands[i]->name);
 }
 
-static int run_man(const void *options, int argc, char **argv)
+static int run_man(const void *options, char **argv)
 {
     const struct man_options *o = options;
     autobuf struct buf out = BUF_INIT;
     if (o->list)
         add_list(&out);
-    else if (argc == 0)
+    else if (!argv[0])
         add_all(&out);
-    for (int i = 0; i < argc; i++) {
-        const struct command *cmd = cli_find(argv[i]);
+    for (; *argv; argv++) {
+        const struct command *cmd = cli_find(*argv);
         if (!cmd)
-            return cli_unknown(argv[i], false);
+            return cli_unknown(*argv, false);
         add_command(&out, cmd);
     }
     return cli_print(out.s, out.len);

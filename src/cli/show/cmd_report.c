@@ -35,19 +35,16 @@ static int write_or_print(const struct lookup *look, const struct report *r,
     return path ? EXIT_OK : cli_print(out.s, out.len);
 }
 
-static int run_report(const void *options, int argc, char **argv)
+static int run_report(const void *options, char **argv)
 {
     const struct report_opts *opts = options;
     enum report_format format;
     struct err err = {0};
-    (void)argc;
     autolook struct lookup look = {0};
     autoreport struct report r = {0};
     int code = choose_format(opts, &format);
     if (code == EXIT_OK)
-        code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, argv[0], &r);
+        code = lookup_open_run(&look, argv[0], &r);
     if (code == EXIT_OK && report_find_kept(&r, look.repo.common, &err))
         code = cli_fail(EXIT_ENV, "%s", err.msg);
     if (code == EXIT_OK)
@@ -69,8 +66,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_report = {
     .name = "report",
     .summary = "Print a report of a run",
@@ -90,7 +85,7 @@ const struct command cmd_report = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct report_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_report,
 };

@@ -114,17 +114,15 @@ static int serve_runs(const struct serve_opts *opts, const struct lookup *look, 
     return loop_run(s.loop, &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 
-static int run_serve(const void *options, int argc, char **argv)
+static int run_serve(const void *options, char **argv)
 {
     const struct serve_opts *opts = options;
     autolook struct lookup look = {0};
     autoreport struct report r = {0};
     if (opts->port > UINT16_MAX)
         return cli_fail(EXIT_USAGE, "a port is a number from 1 to 65535");
-    int code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, argc ? argv[0] : NULL, &r);
-    return code == EXIT_OK ? serve_runs(opts, &look, argc ? r.row.id : NULL) : code;
+    int code = lookup_open_run(&look, argv[0], &r);
+    return code == EXIT_OK ? serve_runs(opts, &look, argv[0] ? r.row.id : NULL) : code;
 }
 
 static const struct opt opts_table[] = {
@@ -144,8 +142,6 @@ static const struct arg args[] = {
      .optional = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_serve = {
     .name = "serve",
@@ -167,7 +163,7 @@ const struct command cmd_serve = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct serve_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_serve,
 };

@@ -8,10 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-struct shell_opts {
-    const char *run;
-};
-
 /* We set none of the run's variables: the shell belongs to the user, and must not end with the
  * task. */
 static int exec_command(char **argv)
@@ -46,29 +42,19 @@ static int enter_task_workspace(const struct lookup *look, const struct report_t
                     id, id);
 }
 
-static int run_shell(const void *options, int argc, char **argv)
+static int run_shell(const void *options, char **argv)
 {
-    const struct shell_opts *opts = options;
+    const struct lookup_opts *opts = options;
     autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
     const char *own = getenv("SHELL");
     char *shell[] = {(char *)(own && *own ? own : "/bin/sh"), NULL};
-    int code = lookup_open(&look);
-    if (code == EXIT_OK)
-        code = lookup_run(&look, opts->run, &r);
-    if (code == EXIT_OK)
-        code = lookup_task(&r, argv[0], &t);
+    int code = lookup_open_task(&look, opts->run, argv[0], &r, &t);
     if (code == EXIT_OK)
         code = enter_task_workspace(&look, t);
-    return code == EXIT_OK ? exec_command(argc > 1 ? argv + 1 : shell) : code;
+    return code == EXIT_OK ? exec_command(argv[1] ? argv + 1 : shell) : code;
 }
-
-static const struct opt opts_table[] = {
-    {"run", 0, OPT_STRING, offsetof(struct shell_opts, run), "RUN", NULL,
-     "The run's id, the beginning of its id, or 'last' (default: last)"},
-    {0},
-};
 
 static const struct arg args[] = {
     {.name = "TASK", .help = "The task's id"},
@@ -78,8 +64,6 @@ static const struct arg args[] = {
      .repeatable = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_shell = {
     .name = "shell",
@@ -92,9 +76,9 @@ const struct command cmd_shell = {
     .examples = "anabranch shell auth\tOpen a shell in the workspace of the task auth\n"
                 "anabranch shell auth -- git status\tRun a command there\n",
     .args = args,
-    .opts = opts_table,
-    .options_size = sizeof(struct shell_opts),
-    .exits = exits,
+    .opts = lookup_opts_table,
+    .options_size = sizeof(struct lookup_opts),
+    .exits = cli_usual_exits,
     .see_also = "anabranch-diff(1), anabranch-salvage(1)",
     .run = run_shell,
 };

@@ -33,10 +33,8 @@ static void add_head(const struct report *r, struct buf *out)
     text_format_duration(out, r->duration > 0 ? r->duration : 0);
     if (row->base)
         buf_addf(out, ", on %s", row->base);
-    if (row->plan) {
-        buf_addstr(out, ", ");
-        text_add_harmless(out, row->plan);
-    }
+    if (row->plan)
+        text_addf(out, ", %s", row->plan);
     buf_addch(out, '\n');
 }
 
@@ -99,11 +97,10 @@ static void status_close(struct status *s)
 static int has_run(struct status *s, bool *ret_yes)
 {
     struct err err = {0};
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct store_run newest = {0};
     int rc = s->look.store ? store_find_run(s->look.store, NULL, &a, &newest, &err) : 0;
     *ret_yes = newest.id;
-    arena_done(&a);
     return rc ? cli_fail_by(&err) : EXIT_OK;
 }
 
@@ -168,7 +165,7 @@ static void add_text(const struct status *s, struct buf *out)
 
 static void add_json(const struct status *s, bool line, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = s->run.row.id ? report_encode(&s->run, &a) : node_new_map(&a);
     if (s->run.limits.list.n)
         put_limits(&s->run, &a, map);
@@ -180,7 +177,6 @@ static void add_json(const struct status *s, bool line, struct buf *out)
         doc_write_lines(out, map);
     if (line)
         buf_addch(out, '\n');
-    arena_done(&a);
 }
 
 static int add_status(const struct status_opts *opts, const char *word, struct buf *out)
@@ -234,10 +230,10 @@ static int watch_status(const struct status_opts *opts, const char *word)
     }
 }
 
-static int run_status(const void *options, int argc, char **argv)
+static int run_status(const void *options, char **argv)
 {
     const struct status_opts *opts = options;
-    const char *word = argc ? argv[0] : NULL;
+    const char *word = argv[0];
     autobuf struct buf out = BUF_INIT;
     if (opts->watch)
         return watch_status(opts, word);
@@ -260,8 +256,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
-
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show the state of a run and of threads",
@@ -280,7 +274,7 @@ const struct command cmd_status = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct status_opts),
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_status,
 };

@@ -21,7 +21,7 @@ static const char *get_branch_name(const struct cleanup_item *item)
 
 static void add_json(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "action", removal_word(r, item->action));
     node_put_string(&a, map, "thread", item->thread->id);
@@ -30,19 +30,15 @@ static void add_json(const struct removals *r, const struct cleanup_item *item, 
     node_put_string(&a, map, "reason", cleanup_words[item->reason]);
     node_put_string(&a, map, "why", item->why);
     node_put_string(&a, map, "salvage", item->salvage);
-    struct node *list = item->dropped ? node_put_list(&a, map, "dropped") : NULL;
-    for (size_t i = 0; list && i < item->dropped->n; i++)
-        node_add_string(&a, list, item->dropped->v[i]);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    if (item->dropped)
+        node_put_strings(&a, map, "dropped", item->dropped);
+    doc_write_whole_line(out, map);
 }
 
 static void add_line(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
     removal_add_word(r, item->action, out);
-    buf_addf(out, "thread-%s: ", item->thread->id);
-    text_add_harmless(out, item->why);
+    text_addf(out, "thread-%s: %s", item->thread->id, item->why);
     if (item->salvage)
         buf_addf(out, "; its leftover commits are saved as %s", item->salvage);
     for (size_t i = 0; item->dropped && i < item->dropped->n; i++) {
@@ -69,13 +65,12 @@ static void print_warning(void *ctx, const char *message)
     (void)cli_fail(EXIT_OK, "%s", message);
 }
 
-static int run_cleanup(const void *options, int argc, char **argv)
+static int run_cleanup(const void *options, char **argv)
 {
     const struct cleanup_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};
-    struct git_repo repo;
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    (void)argc;
     (void)argv;
     interrupt_watch();
     int rc = git_open(&repo, ".", &err);
@@ -91,7 +86,6 @@ static int run_cleanup(const void *options, int argc, char **argv)
                                    .ctx = &r};
     if (rc == 0)
         rc = cleanup(&opts, &err);
-    git_close(&repo);
     if (interrupt_signal())
         return cli_stopped("call it again to continue");
     return rc ? cli_fail_by(&err) : removals_end(&r, "There are no threads.\n");

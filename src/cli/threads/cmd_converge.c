@@ -2,7 +2,6 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
-#include "doc/doc.h"
 #include "git/git.h"
 #include "sys/interrupt.h"
 #include "threads/converge/converge.h"
@@ -30,9 +29,7 @@ static const char *const words[] = {
 static void add_line(struct buf *out, const struct converge_result *r, const char *what,
                      const char *detail)
 {
-    buf_addf(out, "thread-%s: %s", r->look->thread->id, what);
-    if (detail)
-        text_add_harmless(out, detail);
+    text_addf(out, "thread-%s: %s%s", r->look->thread->id, what, detail ? detail : "");
     buf_addch(out, '\n');
 }
 
@@ -56,9 +53,7 @@ static size_t add_damaged(const struct converge *c, struct buf *errors)
         const struct thread_damaged *d = &c->threads.damaged.v[i];
         if (!converge_leaves(c, d))
             continue;
-        const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
-        for (size_t k = 0; k < ARRAY_LEN(parts); k++)
-            text_add_harmless(errors, parts[k]);
+        text_addf(errors, "thread-%s: left alone: %s; %s", d->id, d->problem, d->hint);
         buf_addch(errors, '\n');
         n++;
     }
@@ -118,8 +113,7 @@ static void put_damaged(struct arena *a, struct node *map, const struct thread_d
 
 static int print_json(const struct converge *c)
 {
-    autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "threads");
     for (size_t i = 0; i < c->results.n; i++)
         put_result(&a, node_add_map(&a, list), &c->results.v[i]);
@@ -127,10 +121,7 @@ static int print_json(const struct converge *c)
         if (converge_leaves(c, &c->threads.damaged.v[i]))
             put_damaged(&a, node_add_map(&a, list), &c->threads.damaged.v[i]);
     }
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    arena_done(&a);
-    return cli_print(out.s, out.len);
+    return cli_print_json(map);
 }
 
 static enum exit_code get_exit_code(const struct converge *c)
@@ -175,7 +166,7 @@ static void split_ids(const char *list, struct strv *out)
     }
 }
 
-static int run_converge(const void *options, int argc, char **argv)
+static int run_converge(const void *options, char **argv)
 {
     const struct converge_opts *opts = options;
     autostrv struct strv only = {0};
@@ -189,9 +180,8 @@ static int run_converge(const void *options, int argc, char **argv)
                                    .base = opts->base,
                                    .only = opts->only ? &only : NULL,
                                    .waiting = cli_waiting};
-    struct git_repo repo;
+    autorepo struct git_repo repo = {0};
     struct err err = {0};
-    (void)argc;
     (void)argv;
     if (opts->no_push && opts->into_base)
         return cli_usage(&cmd_converge, "--no-push and --into-base do not go together");
@@ -201,10 +191,8 @@ static int run_converge(const void *options, int argc, char **argv)
         split_ids(opts->only, &only);
     if (git_open(&repo, ".", &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    int code = repo.root ? converge_repo(&repo, &how, opts->json)
-                         : cli_fail(EXIT_ENV, "this is not a git repository");
-    git_close(&repo);
-    return code;
+    return repo.root ? converge_repo(&repo, &how, opts->json)
+                     : cli_fail(EXIT_ENV, "this is not a git repository");
 }
 
 static const struct opt opts_table[] = {

@@ -43,21 +43,13 @@ static void add_text(struct buf *out, const struct fanout *f, const struct fanou
                      const char *show)
 {
     const char *base = f->base ? git_short_name(f->base) : "a commit";
-    buf_addstr(out, "# from ");
-    text_add_harmless(out, base);
+    text_addf(out, "# from %s", base);
     buf_addf(out, " at %.12s\n", f->base_commit);
     add_threads(out, f, opts);
     if (opts->tmux == TMUX_PRINT && f->fresh.n)
         tmux_add_commands(f, out);
     if (show)
         buf_addf(out, "%s\n", show);
-}
-
-static void put_paths(struct arena *a, struct node *map, const char *key, const struct strv *paths)
-{
-    struct node *list = node_put_list(a, map, key);
-    for (size_t i = 0; i < paths->n; i++)
-        node_add_string(a, list, paths->v[i]);
 }
 
 static void put_thread(struct arena *a, struct node *list, const struct fanout *f,
@@ -73,8 +65,8 @@ static void put_thread(struct arena *a, struct node *list, const struct fanout *
     node_put_string(a, map, "goal", t->goal);
     node_put_string(a, map, "engine", t->engine);
     node_put_string(a, map, "enforce", t->enforce);
-    put_paths(a, map, "owns", &t->owns);
-    put_paths(a, map, "forbids", &t->forbids);
+    node_put_strings(a, map, "owns", &t->owns);
+    node_put_strings(a, map, "forbids", &t->forbids);
     if (t->ordered)
         node_put_int(a, map, "order", t->order);
     if (t->ports) {
@@ -86,7 +78,7 @@ static void put_thread(struct arena *a, struct node *list, const struct fanout *
 
 static void add_json(struct buf *out, const struct fanout *f)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "base", f->base ? git_short_name(f->base) : NULL);
     node_put_string(&a, map, "base_commit", f->base_commit);
@@ -95,9 +87,7 @@ static void add_json(struct buf *out, const struct fanout *f)
         put_thread(&a, list, f, threads_find(&f->there, f->known.v[i]), false);
     for (size_t i = 0; i < f->fresh.n; i++)
         put_thread(&a, list, f, &f->fresh.v[i], true);
-    doc_write_line(out, map);
-    buf_addch(out, '\n');
-    arena_done(&a);
+    doc_write_whole_line(out, map);
 }
 
 static int fail_fanout(const struct fanout *f, const struct err *err)
@@ -136,13 +126,12 @@ static int make_threads(const struct plan_file *pf, const struct fanout_opts *op
     return print_threads(&f, opts);
 }
 
-static int run_fanout(const void *options, int argc, char **argv)
+static int run_fanout(const void *options, char **argv)
 {
     const struct fanout_opts *opts = options;
     struct fanout_options how = {
         .plan_path = argv[0], .allow_dirty = opts->allow_dirty, .waiting = cli_waiting};
     autoplan struct plan_file pf = {0};
-    (void)argc;
     if (opts->json && opts->tmux == TMUX_PRINT)
         return cli_usage(&cmd_fanout, "--json and --tmux do not go together; --tmux=start does");
     if (opts->engine && plan_find_engine(opts->engine, &how.engine))

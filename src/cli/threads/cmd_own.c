@@ -2,32 +2,15 @@
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
 #include "cli/threads/current_thread.h"
-#include "doc/doc.h"
 #include "threads/own/own.h"
 #include "threads/own/request.h"
+#include "view/plan/thread_text.h"
 
 #include <string.h>
 
 struct own_opts {
     bool staged, json;
 };
-
-/* JSON text must be UTF-8. */
-static void put_path(struct arena *a, struct node *map, const char *path)
-{
-    autobuf struct buf shown = BUF_INIT;
-    if (text_valid(path, strlen(path)) != strlen(path))
-        text_add_harmless(&shown, path);
-    node_put_string(a, map, "path", shown.len ? shown.s : path);
-}
-
-static int print_json(const struct node *map)
-{
-    autobuf struct buf out = BUF_INIT;
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    return cli_print(out.s, out.len);
-}
 
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
@@ -42,7 +25,7 @@ static void put_claims(struct arena *a, struct node *map, const struct thread *t
 
 static int print_verdict_json(const struct thread *t, const struct own_verdict *v)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "thread", t->id);
     node_put_string(&a, map, "enforce", t->enforce);
@@ -52,13 +35,11 @@ static int print_verdict_json(const struct thread *t, const struct own_verdict *
     for (size_t i = 0; i < v->paths.n; i++) {
         const struct own_path *p = &v->paths.v[i];
         struct node *entry = node_add_map(&a, list);
-        put_path(&a, entry, p->path);
+        thread_put_text(&a, entry, "path", p->path);
         node_put_string(&a, entry, "verdict", own_standing_name(p->standing));
         node_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
     }
-    int code = print_json(map);
-    arena_done(&a);
-    return code;
+    return cli_print_json(map);
 }
 
 static void add_outside(struct buf *out, const struct own_verdict *v)
@@ -67,8 +48,7 @@ static void add_outside(struct buf *out, const struct own_verdict *v)
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        text_add_harmless(out, p->path);
-        buf_addstr(out, ": ");
+        text_addf(out, "%s: ", p->path);
         own_path_describe(p, out);
         buf_addch(out, '\n');
     }
@@ -129,19 +109,17 @@ static const char *const answers[] = {
 
 static int print_decisions_json(const struct own_decisions *ds)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     struct node *list = node_put_list(&a, map, "requests");
     for (size_t i = 0; i < ds->n; i++) {
         struct node *entry = node_add_map(&a, list);
-        put_path(&a, entry, ds->v[i].path);
+        thread_put_text(&a, entry, "path", ds->v[i].path);
         node_put_string(&a, entry, "answer", answers[ds->v[i].answer]);
         node_put_string(&a, entry, "claim", ds->v[i].claim);
         node_put_string(&a, entry, "thread", ds->v[i].whose);
     }
-    int code = print_json(map);
-    arena_done(&a);
-    return code;
+    return cli_print_json(map);
 }
 
 static void add_refusal(struct buf *out, const struct own_decision *d)
@@ -160,14 +138,12 @@ static void add_refusal(struct buf *out, const struct own_decision *d)
              "not granted: thread %s owns '%s'. The request is recorded; let that thread make the "
              "change, in ",
              d->whose, claim.s);
-    text_add_harmless(out, d->whose_tree);
-    buf_addstr(out, ", or ask again after it was merged and cleaned up");
+    text_addf(out, "%s, or ask again after it was merged and cleaned up", d->whose_tree);
 }
 
 static void add_decision(struct buf *out, const struct own_decision *d)
 {
-    text_add_harmless(out, *d->path ? d->path : ".");
-    buf_addstr(out, ": ");
+    text_addf(out, "%s: ", *d->path ? d->path : ".");
     if (d->answer == OWN_ANSWER_HAS)
         buf_addstr(out, "belongs to this thread already: go ahead");
     else if (d->answer == OWN_ANSWER_GRANTED)
@@ -204,17 +180,17 @@ static int request_paths(const struct own_opts *opts, char **paths)
     return code;
 }
 
-static int run_own(const void *options, int argc, char **argv)
+static int run_own(const void *options, char **argv)
 {
     const struct own_opts *opts = options;
-    if (argc == 0)
+    if (!argv[0])
         return check_changes(opts, NULL);
     bool is_request = strcmp(argv[0], "request") == 0;
     if (opts->staged)
         return cli_usage(&cmd_own, "--staged goes with neither a range nor 'request'");
-    if (!is_request && argc > 1)
+    if (!is_request && argv[1])
         return cli_usage(&cmd_own, "unexpected argument '%s'", argv[1]);
-    if (is_request && argc == 1)
+    if (is_request && !argv[1])
         return cli_usage(&cmd_own, "'request' needs a path");
     return is_request ? request_paths(opts, argv + 1) : check_changes(opts, argv[0]);
 }

@@ -33,9 +33,7 @@ static void print_outside(const struct thread *t, const struct own_verdict *v)
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        buf_addstr(&text, "  ");
-        text_add_harmless(&text, p->path);
-        buf_addstr(&text, ": ");
+        text_addf(&text, "  %s: ", p->path);
         own_path_describe(p, &text);
         buf_addch(&text, '\n');
     }
@@ -69,12 +67,12 @@ static int decide_commit(const struct thread *t, const struct own_verdict *v)
     return EXIT_TASK;
 }
 
-static int run_own_commit(const void *options, int argc, char **argv)
+static int run_own_commit(const void *options, char **argv)
 {
     autohere struct current_thread here = {0};
     autoverdict struct own_verdict v = {0};
     struct err err = {0};
-    (void)options, (void)argc, (void)argv;
+    (void)options, (void)argv;
     if (current_thread_open(&here, ".", &err))
         return cli_fail_by(&err);
     if (!here.thread)
@@ -124,8 +122,7 @@ static int read_tool_call(struct tool_call *c, struct err *err)
 
 static int print_answer(const char *decision, const char *why)
 {
-    struct arena a = {0};
-    autobuf struct buf out = BUF_INIT;
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     if (decision) {
         struct node *of = node_put_map(&a, map, "hookSpecificOutput");
@@ -135,10 +132,7 @@ static int print_answer(const char *decision, const char *why)
     } else {
         node_put_string(&a, map, "systemMessage", why);
     }
-    doc_write_line(&out, map);
-    buf_addch(&out, '\n');
-    arena_done(&a);
-    return cli_print(out.s, out.len);
+    return cli_print_json(map);
 }
 
 static int refuse_write(const struct thread *t, const struct buf *why, const char *request)
@@ -196,14 +190,14 @@ static int judge_write(struct tool_call *c, const char *tree, struct err *err)
 }
 
 /* On an error we let the user decide. */
-static int run_own_hook(const void *options, int argc, char **argv)
+static int run_own_hook(const void *options, char **argv)
 {
     struct tool_call c = {0};
     struct err err = {0};
     (void)options;
     int code = read_tool_call(&c, &err);
     if (code == 0)
-        code = judge_write(&c, argc ? argv[0] : NULL, &err);
+        code = judge_write(&c, argv[0], &err);
     if (code < 0)
         code = print_answer("ask", err.msg);
     doc_done(&c.doc);

@@ -18,14 +18,14 @@ static int choose_run(struct lookup *look, const char *word, char **ret_id)
     return code;
 }
 
-static int run_top(const void *options, int argc, char **argv)
+static int run_top(const void *options, char **argv)
 {
     autolook struct lookup look;
     autofree char *id = NULL;
     (void)options;
     int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = choose_run(&look, argc ? argv[0] : NULL, &id);
+        code = choose_run(&look, argv[0], &id);
     return code == EXIT_OK ? top_show(&look, id) : code;
 }
 
@@ -35,8 +35,6 @@ static const struct arg args[] = {
      .optional = true},
     {0},
 };
-
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_top = {
     .name = "top",
@@ -53,7 +51,7 @@ const struct command cmd_top = {
     .examples = "anabranch top\tWatch the live run\n"
                 "anabranch top last\tShow the newest run, even if it has ended\n",
     .args = args,
-    .exits = exits,
+    .exits = cli_usual_exits,
     .see_also = "anabranch-events(7)",
     .run = run_top,
 };

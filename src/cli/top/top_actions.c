@@ -110,7 +110,7 @@ static void open_workspace(struct top *top, const struct screen_wish *w)
 
 void top_wish(struct top *top, const struct screen_wish *w)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *request = node_new_map(&a);
     if (w->kind == WISH_QUIT)
         loop_stop(top->loop);
@@ -122,5 +122,4 @@ void top_wish(struct top *top, const struct screen_wish *w)
         screen_say(&top->screen, true,
                    w->kind == WISH_SAY ? "the text is not UTF-8"
                                        : "not an amount, such as 5, $2.50 or 200ktokens");
-    arena_done(&a);
 }

@@ -42,12 +42,10 @@ static int check_only(const struct threads *ts, const char *only, struct err *er
     return 0;
 }
 
-static void report_damaged(const struct cleaning *c, const struct thread_damaged *d)
+static void report(const struct cleaning *c, enum clean_action action, enum cleanup_reason reason,
+                   const struct thread *t, const char *why)
 {
-    autofree char *why = mem_printf("%s: kept; %s", d->problem, d->hint);
-    struct thread t = {.id = d->id, .path = d->path};
-    struct cleanup_item item = {
-        .action = CLEAN_FAILED, .reason = CLEANUP_DAMAGED, .thread = &t, .why = why};
+    struct cleanup_item item = {.action = action, .reason = reason, .thread = t, .why = why};
     c->opts->tell(c->opts->ctx, &item);
 }
 
@@ -55,25 +53,11 @@ static void report_all_damaged(const struct cleaning *c)
 {
     for (size_t i = 0; i < c->threads.damaged.n; i++) {
         const struct thread_damaged *d = &c->threads.damaged.v[i];
+        struct thread t = {.id = d->id, .path = d->path};
+        autofree char *why = mem_printf("%s: kept; %s", d->problem, d->hint);
         if (is_wanted(c->opts->only, d->id))
-            report_damaged(c, d);
+            report(c, CLEAN_FAILED, CLEANUP_DAMAGED, &t, why);
     }
-}
-
-static void report_failure(const struct cleaning *c, const struct thread *t, const struct err *err)
-{
-    struct cleanup_item item = {
-        .action = CLEAN_FAILED, .reason = CLEANUP_ERROR, .thread = t, .why = err->msg};
-    c->opts->tell(c->opts->ctx, &item);
-}
-
-static void report_stopped(const struct cleaning *c, const struct thread *t)
-{
-    struct cleanup_item item = {.action = CLEAN_KEPT,
-                                .reason = CLEANUP_STOPPED,
-                                .thread = t,
-                                .why = "stopped by a signal before we could do anything"};
-    c->opts->tell(c->opts->ctx, &item);
 }
 
 static int remove_thread(const struct cleaning *c, const struct thread *t, const struct verdict *v,
@@ -107,16 +91,14 @@ static bool clean_thread(struct cleaning *c, const struct thread *t)
     struct err err = {0};
     int rc = interrupt_signal() ? 0 : cleanup_look(c, t, &v, &err);
     if (interrupt_signal()) { /* an interrupted check has no result */
-        report_stopped(c, t);
+        report(c, CLEAN_KEPT, CLEANUP_STOPPED, t,
+               "stopped by a signal before we could do anything");
         return false;
     }
-    if (rc == 0 && !v.remove) {
-        struct cleanup_item item = {
-            .action = CLEAN_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};
-        c->opts->tell(c->opts->ctx, &item);
-    } else if (rc || remove_thread(c, t, &v, &err)) {
-        report_failure(c, t, &err);
-    }
+    if (rc == 0 && !v.remove)
+        report(c, CLEAN_KEPT, v.reason, t, v.why.s);
+    else if (rc || remove_thread(c, t, &v, &err))
+        report(c, CLEAN_FAILED, CLEANUP_ERROR, t, err.msg);
     return rc == 0 && v.remove && err.code == ERR_NONE && !c->opts->dry_run;
 }
 

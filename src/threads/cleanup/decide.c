@@ -28,11 +28,6 @@ static int set_verdict(struct verdict *v, bool remove, enum cleanup_reason reaso
     return 0;
 }
 
-static const char *get_name(const struct thread *t)
-{
-    return t->branch + strlen("refs/heads/");
-}
-
 /* Reads the first line of a file. Returns false if there is no file. */
 static bool read_line(const char *folder, const char *name, struct buf *ret)
 {
@@ -218,7 +213,7 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     if (check_place(c, t, ret))
         return 0;
     if (cleanup_changes(c, t, &names, err))
-        return err_wrap(err, "%s", get_name(t));
+        return err_wrap(err, "%s", git_short_name(t->branch));
     if (names.len)
         return set_verdict(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
     if (check_work(c, t, ret, err) || (ret->remove && check_inside(c, t, ret, err)))

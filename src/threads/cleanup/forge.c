@@ -31,22 +31,19 @@ static int was_pushed(const struct cleaning *c, const struct thread *t, bool *re
 static void read_answer(const struct buf *answer, const char *tip, bool *ret_merged,
                         struct buf *note)
 {
-    autoproblems struct problems ps;
-    struct doc_options opts = {.syntax = DOC_JSON};
-    struct doc doc;
-    problems_init(&ps, "gh");
-    if (doc_parse(&doc, NULL, answer->s, answer->len, &opts, &ps) == 0) {
-        const char *state = node_get_string(doc.root, "state", "");
-        bool same = strcmp(node_get_string(doc.root, "headRefOid", ""), tip) == 0;
-        *ret_merged = same && strcmp(state, "MERGED") == 0;
-        if (strcmp(state, "OPEN") == 0)
-            buf_addstr(note, "; its pull request is open");
-        else if (strcmp(state, "CLOSED") == 0)
-            buf_addstr(note, "; its pull request was closed");
-        else if (strcmp(state, "MERGED") == 0)
-            buf_addstr(note, "; its pull request was merged with other commits");
-    }
-    doc_done(&doc);
+    autoarena struct arena a = {0};
+    const struct node *root = doc_read_line(&a, answer->s, answer->len);
+    if (!root)
+        return;
+    const char *state = node_get_string(root, "state", "");
+    bool same = strcmp(node_get_string(root, "headRefOid", ""), tip) == 0;
+    *ret_merged = same && strcmp(state, "MERGED") == 0;
+    if (strcmp(state, "OPEN") == 0)
+        buf_addstr(note, "; its pull request is open");
+    else if (strcmp(state, "CLOSED") == 0)
+        buf_addstr(note, "; its pull request was closed");
+    else if (strcmp(state, "MERGED") == 0)
+        buf_addstr(note, "; its pull request was merged with other commits");
 }
 
 /* "No pull request" is an answer. We report any other failure once. */
@@ -65,7 +62,7 @@ static void handle_failure(struct cleaning *c, int status, const struct buf *err
 static int ask_gh(struct cleaning *c, const char *what, const char *tip, bool *ret_answered,
                   bool *ret_merged, struct buf *note, struct err *err)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     struct err why = {0};
     strv_pushl(&job.argv, "gh", "pr", "view", what, "--json", "state,headRefOid", NULL);
     git_outside_environment(&job.env);
@@ -77,7 +74,6 @@ static int ask_gh(struct cleaning *c, const char *what, const char *tip, bool *r
     else
         read_answer(&job.out, tip, ret_merged, note);
     *ret_answered = !c->no_forge && job.status == 0;
-    proc_job_done(&job);
     return interrupt_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
 }
 

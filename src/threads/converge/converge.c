@@ -204,15 +204,21 @@ static int adds_nothing(const struct converge *c, const char *base, const char *
 }
 
 /* Compares with the local base, and for a pull request also with the remote-tracking branch. */
+static int is_merged(const struct converge *c, const struct thread_look *l, bool *ret_yes,
+                     struct err *err)
+{
+    bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base;
+    int rc = adds_nothing(c, l->base, l->head, ret_yes, err);
+    for (size_t i = 1; rc == 0 && !*ret_yes && check_remote && i < l->own_bases.n; i++)
+        rc = adds_nothing(c, l->own_bases.v[i], l->head, ret_yes, err);
+    return rc;
+}
+
 static void check_merged(const struct converge *c, struct converge_result *r)
 {
-    const struct thread_look *l = r->look;
-    bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
     struct err err = {0};
-    int rc = adds_nothing(c, l->base, l->head, &merged, &err);
-    for (size_t i = 1; rc == 0 && !merged && check_remote && i < l->own_bases.n; i++)
-        rc = adds_nothing(c, l->own_bases.v[i], l->head, &merged, &err);
-    if (rc)
+    bool merged;
+    if (is_merged(c, r->look, &merged, &err))
         converge_end(r, CONVERGE_FAILED, "%s", err.msg);
     else if (merged)
         converge_end(r, CONVERGE_NOTHING, "%s", "");
@@ -221,17 +227,11 @@ static void check_merged(const struct converge *c, struct converge_result *r)
 /* True if the thread has work that its base lacks, or if we cannot find out. */
 static bool has_unmerged_work(const struct converge *c, const struct thread_look *l)
 {
-    bool check_remote = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, merged = false;
     struct err none = {0};
+    bool merged;
     if (l->problem || l->uncommitted.n)
         return true;
-    if (!l->ahead || adds_nothing(c, l->base, l->head, &merged, &none))
-        return l->ahead;
-    for (size_t i = 1; !merged && check_remote && i < l->own_bases.n; i++) {
-        if (adds_nothing(c, l->own_bases.v[i], l->head, &merged, &none))
-            return true;
-    }
-    return !merged;
+    return l->ahead && (is_merged(c, l, &merged, &none) || !merged);
 }
 
 static bool precedes_result(const struct converge *c, const struct thread *t)
@@ -336,19 +336,12 @@ static void check_thread(const struct converge *c, struct converge_result *r)
         check_paths(r);
 }
 
-static char *get_message(const struct thread *t)
-{
-    autobuf struct buf title = BUF_INIT;
-    pull_request_title(t, &title);
-    return buf_steal(&title);
-}
-
 /* Runs git for the user, with the user's hooks and name. We name the repository, because the file
  * .git in the worktree may name another one by now, with other hooks. */
 static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
                     struct err *err)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     strv_pushl(&job.argv, "git", "-C", t->path, NULL);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&job.argv, args->v[i]);
@@ -365,18 +358,18 @@ static int call_git(const struct converge *c, const struct thread *t, const stru
         rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[3], (int)strcspn(message, "\n"),
                      message);
     }
-    proc_job_done(&job);
     return rc;
 }
 
 /* git add would obey the configuration of submodules, so we stage them ourselves. */
 static int commit_thread(const struct converge *c, const struct thread *t, struct err *err)
 {
-    autofree char *message = get_message(t);
+    autobuf struct buf message = BUF_INIT;
     autostrv struct strv add = {0}, commit = {0};
     struct git_place at = {.git_dir = t->admin, .common = c->repo->common, .work_tree = t->path};
     strv_pushl(&add, "add", "-A", "--", ".", NULL);
-    strv_pushl(&commit, "commit", "-q", "-m", message, NULL);
+    pull_request_title(t, &message);
+    strv_pushl(&commit, "commit", "-q", "-m", message.s, NULL);
     return gitlinks_stage(&at, 0, &add, err) || call_git(c, t, &add, err) ||
                    call_git(c, t, &commit, err)
                ? -1

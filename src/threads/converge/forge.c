@@ -313,43 +313,38 @@ static char *choose_login(const struct buf *list, const char *host, size_t len)
 {
     struct doc_options opts = {.syntax = DOC_JSON};
     autoproblems struct problems ps;
-    struct doc doc;
-    char *login = NULL;
+    autodoc struct doc doc;
+    const char *login = NULL;
     problems_init(&ps, "tea");
-    bool valid = doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) == 0;
-    if (valid && doc.root->kind == NODE_LIST) {
-        node_each (entry, doc.root) {
-            bool same_host = entry->kind == NODE_MAP &&
-                             (is_host(node_get_string(entry, "url", ""), host, len) ||
-                              is_host(node_get_string(entry, "ssh_host", ""), host, len));
-            if (!same_host || (login && strcmp(node_get_string(entry, "default", ""), "true") != 0))
-                continue;
-            free(login);
-            login = mem_str(node_get_string(entry, "name", ""));
-        }
+    if (doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) || doc.root->kind != NODE_LIST)
+        return NULL;
+    node_each (entry, doc.root) {
+        bool same_host =
+            entry->kind == NODE_MAP && (is_host(node_get_string(entry, "url", ""), host, len) ||
+                                        is_host(node_get_string(entry, "ssh_host", ""), host, len));
+        if (same_host && (!login || strcmp(node_get_string(entry, "default", ""), "true") == 0))
+            login = node_get_string(entry, "name", "");
     }
-    doc_done(&doc);
-    return login;
+    return login ? mem_str(login) : NULL;
 }
 
 static int find_login(struct forge *f, const char *place, struct err *err)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     size_t host = strcspn(place, "/");
     strv_push(&job.argv, get_program(f));
     for (size_t i = 1; i < MAX_WORDS && f->shape->logins[i]; i++)
         strv_push(&job.argv, f->shape->logins[i]);
-    int rc = run_program(f, &job, NULL, err);
-    if (rc == 0)
-        f->login = choose_login(&job.out, place, host);
-    proc_job_done(&job);
-    if (rc == 0 && !f->login)
+    if (run_program(f, &job, NULL, err))
+        return -1;
+    f->login = choose_login(&job.out, place, host);
+    if (!f->login)
         return err_set(
             err, ERR_ENV,
             "%s has no login for '%.*s': make one with '%s login add', or choose another "
             "with the git setting anabranch.forgeLogin",
             f->shape->create[0], (int)host, place, get_program(f));
-    return rc;
+    return 0;
 }
 
 int forge_locate(struct forge *f, const char *place, bool prints, struct err *err)
@@ -385,11 +380,10 @@ static bool is_from_owner(const struct forge_shape *s, const char *owner, const 
 static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
                     const struct node *entry)
 {
-    const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
     if (p->owner)
         return is_from_owner(s, p->owner, entry);
     return (!s->head || strcmp(node_get_string(entry, s->head, ""), p->branch) == 0) &&
-           !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
+           !(s->foreign && node_get_bool(entry, s->foreign));
 }
 
 /* Takes the first entry for the branch. */
@@ -399,38 +393,36 @@ static int parse_list(const struct forge_shape *s, const struct forge_pull *p,
 {
     struct doc_options opts = {.syntax = DOC_JSON};
     autoproblems struct problems ps;
-    struct doc doc;
+    autodoc struct doc doc;
     problems_init(&ps, s->list[0]);
     bool valid = doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0;
-    bool empty = valid && doc.root->kind == NODE_NULL;
-    valid = valid && doc.root->kind == NODE_LIST;
-    if (valid) {
-        node_each (entry, doc.root) {
-            if (entry->kind != NODE_MAP || !is_ours(s, p, entry) || ret_number->len)
-                continue;
-            add_member(ret_number, entry, s->number);
-            add_member(ret_address, entry, s->address);
-        }
+    if (valid && doc.root->kind == NODE_NULL)
+        return 0;
+    if (!valid || doc.root->kind != NODE_LIST)
+        return err_set(err, ERR_ENV, "%s: unexpected answer", s->list[0]);
+    node_each (entry, doc.root) {
+        if (entry->kind != NODE_MAP || !is_ours(s, p, entry) || ret_number->len)
+            continue;
+        add_member(ret_number, entry, s->number);
+        add_member(ret_address, entry, s->address);
     }
-    doc_done(&doc);
-    return valid || empty ? 0 : err_set(err, ERR_ENV, "%s: unexpected answer", s->list[0]);
+    return 0;
 }
 
 static int find_pull_request(const struct forge *f, const struct forge_pull *p,
                              struct buf *ret_number, struct buf *ret_address, struct err *err)
 {
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     if (!f->shape) {
         buf_addstr(ret_number, p->known ? p->known : "");
         buf_addstr(ret_address, ret_number->s);
         return 0;
     }
     add_words(f, p, f->shape->list, "", &job.argv);
-    int rc = run_program(f, &job, p, err);
-    if (rc == 0 && strspn(job.out.s, " \t\n") != job.out.len)
-        rc = parse_list(f->shape, p, &job.out, ret_number, ret_address, err);
-    proc_job_done(&job);
-    return rc;
+    if (run_program(f, &job, p, err))
+        return -1;
+    bool empty = strspn(job.out.s, " \t\n") == job.out.len;
+    return empty ? 0 : parse_list(f->shape, p, &job.out, ret_number, ret_address, err);
 }
 
 /* The last word that looks like an address, or else the last line. */
@@ -461,7 +453,7 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
                   enum forge_deed *ret_deed, struct err *err)
 {
     autobuf struct buf number = BUF_INIT, address = BUF_INIT;
-    struct proc_job job = PROC_JOB_INIT;
+    own_cleanup(proc_job_done) struct proc_job job = PROC_JOB_INIT;
     if (find_pull_request(f, p, &number, &address, err))
         return -1;
     *ret_deed = !number.len ? FORGE_MADE : f->shape || f->update.n ? FORGE_UPDATED : FORGE_LEFT;
@@ -478,6 +470,5 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
         buf_add(ret_address, address.s, address.len);
     else if (rc == 0)
         find_address(&job.out, p->branch, ret_address);
-    proc_job_done(&job);
     return rc;
 }

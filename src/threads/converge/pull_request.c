@@ -111,8 +111,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
             continue;
         buf_addf(out, "%s- thread %s", n++ ? "" : "\nMerge after:\n\n", other->id);
         if (other->pull) {
-            buf_addstr(out, ", ");
-            text_add_harmless(out, other->pull);
+            text_addf(out, ", %s", other->pull);
         } else if (unmerged[i]) {
             buf_addstr(out, ", which is not merged and has no pull request yet");
         }

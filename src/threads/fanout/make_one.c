@@ -48,6 +48,19 @@ static void report_failure(struct thread_maker *w, const struct err *why)
     finish_one(m);
 }
 
+/* False if a process has failed; then reports it. */
+static bool check_end(struct thread_maker *w, const struct guarded *e, const char *what)
+{
+    autobuf struct buf output = BUF_INIT;
+    struct err err = {0};
+    if (e->exit_code == 0)
+        return true;
+    guarded_last_words(e, &output);
+    (void)err_set(&err, ERR_ENV, "%s: %.300s", what, output.s);
+    report_failure(w, &err);
+    return false;
+}
+
 static bool is_reserved(const struct threads *ts, int64_t port, int64_t size)
 {
     for (size_t i = 0; i < ts->n; i++) {
@@ -130,19 +143,14 @@ static int setup_environment(const struct thread_maker *w, struct strv *env, str
 static void on_setup_end(void *ctx, struct guarded *e)
 {
     struct thread_maker *w = ctx;
-    autobuf struct buf output = BUF_INIT;
     struct err err = {0};
-    if (e->exit_code == 0 && !e->overdue) {
-        finish_one(w->all);
-        return;
-    }
-    guarded_last_words(e, &output);
-    if (e->overdue)
+    autofree char *what = mem_printf("workspace.setup ended with %d", e->exit_code);
+    if (e->overdue) {
         (void)err_set(&err, ERR_ENV, "workspace.setup timed out");
-    else
-        (void)err_set(&err, ERR_ENV, "workspace.setup ended with %d: %.300s", e->exit_code,
-                      output.s);
-    report_failure(w, &err);
+        report_failure(w, &err);
+    } else if (check_end(w, e, what)) {
+        finish_one(w->all);
+    }
 }
 
 static int start_setup(struct thread_maker *w, struct err *err)
@@ -183,16 +191,8 @@ static void add_our_files(struct thread_maker *w)
 
 static void on_included(void *ctx, struct guarded *e)
 {
-    struct thread_maker *w = ctx;
-    autobuf struct buf output = BUF_INIT;
-    struct err err = {0};
-    if (e->exit_code == 0) {
-        add_our_files(w);
-        return;
-    }
-    guarded_last_words(e, &output);
-    (void)err_set(&err, ERR_ENV, "could not include files: %.300s", output.s);
-    report_failure(w, &err);
+    if (check_end(ctx, e, "could not include files"))
+        add_our_files(ctx);
 }
 
 /* Copying may take long, so another process does it. */
@@ -229,16 +229,8 @@ static void include_files(struct thread_maker *w)
 
 static void on_filled(void *ctx, struct guarded *e)
 {
-    struct thread_maker *w = ctx;
-    autobuf struct buf output = BUF_INIT;
-    struct err err = {0};
-    if (e->exit_code == 0) {
-        include_files(w);
-        return;
-    }
-    guarded_last_words(e, &output);
-    (void)err_set(&err, ERR_ENV, "could not fill the worktree: %.300s", output.s);
-    report_failure(w, &err);
+    if (check_end(ctx, e, "could not fill the worktree"))
+        include_files(ctx);
 }
 
 static int start_filling(struct thread_maker *w, struct err *err)

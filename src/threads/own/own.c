@@ -176,8 +176,7 @@ void own_verdict_describe(const struct own_verdict *v, size_t most, struct buf *
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        buf_addstr(out, shown++ ? ", " : "");
-        text_add_harmless(out, p->path);
+        text_addf(out, "%s%s", shown++ ? ", " : "", p->path);
         buf_addstr(out, " (");
         own_path_describe(p, out);
         buf_addch(out, ')');

@@ -116,17 +116,17 @@ static void apply_preparing(struct board_task *t, const struct event *ev)
     t->before = t->tokens;
     t->usd_before = t->usd;
     t->stopping = false;
-    enter_state(t, TASK_PREPARING, ev->time);
 }
 
 /* An attempt that reuses the workspace skips "preparing". */
 static void apply_started(struct board_task *t, const struct event *ev)
 {
-    if (t->attempt != ev->attempt)
+    if (t->attempt != ev->attempt) {
         apply_preparing(t, ev);
+        enter_state(t, TASK_PREPARING, ev->time);
+    }
     replace_string(&t->engine, node_get_string(ev->data, "engine", t->engine));
     replace_string(&t->workspace, node_get_string(ev->data, "workspace", t->workspace));
-    enter_state(t, TASK_RUNNING, ev->time);
 }
 
 static void apply_action(struct board_task *t, const struct event *ev)
@@ -156,20 +156,14 @@ static void apply_stopping(struct board_task *t, const struct event *ev)
 
 static void apply_exited(struct board_task *t, const struct event *ev)
 {
+    (void)ev;
     activity_set(&t->doing, NULL);
-    enter_state(t, TASK_COMMITTING, ev->time);
 }
 
 static void apply_committed(struct board_task *t, const struct event *ev)
 {
     replace_string(&t->commit, node_get_string(ev->data, "commit", NULL));
     t->files = -1; /* count them again */
-    enter_state(t, TASK_LANDING, ev->time);
-}
-
-static void apply_verified(struct board_task *t, const struct event *ev)
-{
-    enter_state(t, TASK_LANDING, ev->time);
 }
 
 static void set_reason(struct board_task *t, const struct event *ev)
@@ -194,41 +188,10 @@ static void apply_parked(struct board_task *t, const struct event *ev)
     t->lane = node_get_int(ev->data, "lane", 0);
 }
 
-static void end_task(struct board_task *t, const struct event *ev, enum task_state state)
-{
-    activity_set(&t->doing, NULL);
-    t->resume = 0;
-    t->lane = -1;
-    enter_state(t, state, ev->time);
-}
-
-static void apply_done(struct board_task *t, const struct event *ev)
-{
-    end_task(t, ev, TASK_DONE);
-}
-
-static void apply_landed(struct board_task *t, const struct event *ev)
-{
-    end_task(t, ev, TASK_LANDED);
-}
-
 static void apply_conflict(struct board_task *t, const struct event *ev)
 {
     autofree char *why = mem_printf("conflict: %s", node_get_string(ev->data, "files", ""));
     replace_string(&t->reason, why);
-    end_task(t, ev, TASK_CONFLICTED);
-}
-
-static void apply_failed(struct board_task *t, const struct event *ev)
-{
-    set_reason(t, ev);
-    end_task(t, ev, TASK_FAILED);
-}
-
-static void apply_skipped(struct board_task *t, const struct event *ev)
-{
-    set_reason(t, ev);
-    end_task(t, ev, TASK_SKIPPED);
 }
 
 /* A user restored the task: it waits like a task that has not started. */
@@ -242,17 +205,44 @@ static void apply_restored(struct board_task *t, const struct event *ev)
     enter_state(t, TASK_WAITING, ev->time);
 }
 
-static void (*const appliers[EV_COUNT_])(struct board_task *t, const struct event *ev) = {
-    [EV_TASK_PREPARING] = apply_preparing, [EV_TASK_STARTED] = apply_started,
-    [EV_TASK_ACTION] = apply_action,       [EV_TASK_USAGE] = apply_usage,
-    [EV_TASK_STOPPING] = apply_stopping,   [EV_TASK_EXITED] = apply_exited,
-    [EV_TASK_COMMITTED] = apply_committed, [EV_TASK_VERIFIED] = apply_verified,
-    [EV_TASK_RETRIED] = apply_retried,     [EV_TASK_PARKED] = apply_parked,
-    [EV_TASK_LANDED] = apply_landed,       [EV_TASK_DONE] = apply_done,
-    [EV_TASK_CONFLICTED] = apply_conflict, [EV_TASK_FAILED] = apply_failed,
-    [EV_TASK_SKIPPED] = apply_skipped,     [EV_TASK_WAITING] = apply_question,
-    [EV_TASK_CONTINUED] = apply_restored,  [EV_TASK_UNSKIPPED] = apply_restored,
+/* The effect of each event, and the state that its task enters (TASK_WAITING: see `apply`). */
+static const struct {
+    void (*apply)(struct board_task *t, const struct event *ev);
+    enum task_state state;
+} event_rules[EV_COUNT_] = {
+    [EV_TASK_PREPARING] = {apply_preparing, TASK_PREPARING},
+    [EV_TASK_STARTED] = {apply_started, TASK_RUNNING},
+    [EV_TASK_ACTION] = {apply_action},
+    [EV_TASK_WAITING] = {apply_question},
+    [EV_TASK_USAGE] = {apply_usage},
+    [EV_TASK_STOPPING] = {apply_stopping},
+    [EV_TASK_EXITED] = {apply_exited, TASK_COMMITTING},
+    [EV_TASK_COMMITTED] = {apply_committed, TASK_LANDING},
+    [EV_TASK_VERIFIED] = {NULL, TASK_LANDING},
+    [EV_TASK_RETRIED] = {apply_retried},
+    [EV_TASK_PARKED] = {apply_parked},
+    [EV_TASK_CONTINUED] = {apply_restored},
+    [EV_TASK_UNSKIPPED] = {apply_restored},
+    [EV_TASK_LANDED] = {NULL, TASK_LANDED},
+    [EV_TASK_DONE] = {NULL, TASK_DONE},
+    [EV_TASK_CONFLICTED] = {apply_conflict, TASK_CONFLICTED},
+    [EV_TASK_FAILED] = {set_reason, TASK_FAILED},
+    [EV_TASK_SKIPPED] = {set_reason, TASK_SKIPPED},
 };
+
+static void apply_task_event(struct board_task *t, const struct event *ev)
+{
+    enum task_state state = event_rules[ev->kind].state;
+    if (event_rules[ev->kind].apply)
+        event_rules[ev->kind].apply(t, ev);
+    if (board_is_over(state)) {
+        activity_set(&t->doing, NULL);
+        t->resume = 0;
+        t->lane = -1;
+    }
+    if (state)
+        enter_state(t, state, ev->time);
+}
 
 static void add_note(struct board *b, const struct event *ev, int64_t task)
 {
@@ -306,8 +296,8 @@ void board_event(struct board *b, const struct event *ev)
     const struct task *task = ev->task ? plan_find(b->plan, ev->task) : NULL;
     if (!b->started)
         b->started = ev->time;
-    if (task && appliers[ev->kind])
-        appliers[ev->kind](&b->tasks[task->index], ev);
+    if (task)
+        apply_task_event(&b->tasks[task->index], ev);
     apply_run_event(b, ev);
     add_note(b, ev, task ? (int64_t)task->index : -1);
 }

@@ -14,7 +14,7 @@ enum { DEFAULT_WORKERS = 3 };
 static bool apply_event(void *ctx, const struct store_event *row)
 {
     struct board_feed *f = ctx;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct event ev = {.seq = row->seq,
                        .time = row->time,
                        .kind = event_find(row->name),
@@ -26,7 +26,6 @@ static bool apply_event(void *ctx, const struct store_event *row)
         ev.data = doc_read_line(&a, row->data, strlen(row->data));
     if (ev.kind < EV_COUNT_)
         board_event(&f->board, &ev);
-    arena_done(&a);
     return true;
 }
 
@@ -54,12 +53,11 @@ static void show_run(struct board_feed *f, const struct store_run *row)
 
 static int read_run(struct board_feed *f, struct err *err)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct store_run row;
     int rc = store_find_run(f->store, f->run, &a, &row, err);
     if (rc == 0 && row.id)
         show_run(f, &row);
-    arena_done(&a);
     return rc;
 }
 

@@ -26,6 +26,7 @@ enum { FILES_MAX = 20000, BYTES_MAX = 256 << 20 };
 
 struct question {
     struct strv argv, env;
+    /* NULL: the answer does not matter. */
     void (*parse_answer)(struct git_look *g, const struct question *q, int status,
                          const struct buf *out);
     uint32_t task;
@@ -47,6 +48,7 @@ struct git_look {
     struct loop *loop;
     struct board *board;
     const struct git_repo *repo;
+    struct git_place repo_place;
     void (*changed)(void *ctx);
     void *ctx;
     struct secrets secrets; /* masked in all output */
@@ -73,13 +75,19 @@ static void question_done(struct question *q)
 static void start_next(struct git_look *g);
 static void add_scratch_env(const struct git_look *g, struct strv *env);
 
+static void take_answer(struct git_look *g, int status, const struct buf *out)
+{
+    struct question q = g->queue.v[g->next++];
+    if (q.parse_answer)
+        q.parse_answer(g, &q, status, out);
+    question_done(&q);
+}
+
 static void on_answer(void *ctx, int status, const struct buf *out)
 {
     struct git_look *g = ctx;
-    struct question q = g->queue.v[g->next++];
     g->proc = NULL;
-    q.parse_answer(g, &q, status, out);
-    question_done(&q);
+    take_answer(g, status, out);
     start_next(g);
 }
 
@@ -91,12 +99,8 @@ static void start_next(struct git_look *g)
     static const struct buf nothing = BUF_INIT;
     while (!g->proc && g->next < g->queue.n) {
         const struct question *q = &g->queue.v[g->next];
-        if (loop_capture_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc,
-                               NULL)) {
-            struct question failed = g->queue.v[g->next++];
-            failed.parse_answer(g, &failed, GIT_FATAL, &nothing);
-            question_done(&failed);
-        }
+        if (loop_capture_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc, NULL))
+            take_answer(g, GIT_FATAL, &nothing);
     }
     if (g->proc)
         return;
@@ -118,11 +122,6 @@ static void queue_question(struct git_look *g, struct question *q, const struct 
     for (size_t i = 0; i < args->n; i++)
         strv_push(&q->argv, args->v[i]);
     vec_push(&g->queue, *q);
-}
-
-static struct git_place get_repo_place(const struct git_look *g)
-{
-    return (struct git_place){.git_dir = g->repo->common};
 }
 
 static const struct board_task *get_task(const struct git_look *g, uint32_t task)
@@ -183,7 +182,7 @@ static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool
 {
     const struct board_task *t = get_task(g, task);
     autostrv struct strv args = {0};
-    struct git_place at = get_repo_place(g);
+    struct git_place at = g->repo_place;
     own_cleanup(worktree_close) struct worktree worktree = {0};
     autofree char *end = end_commit(g, t);
     strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv",
@@ -315,11 +314,11 @@ static void note_landed_paths(struct git_look *g, const struct question *q, int 
 /* After a run has ended, its ref exists only if the base branch could not follow it. */
 static void find_landed(struct git_look *g)
 {
-    struct git_place at = get_repo_place(g);
     autobuf struct buf commit = BUF_INIT;
     free(g->landed);
     g->landed = tip_ref_name(g->board->run);
-    if (g->board->live || !g->board->base || git_resolve(&at, g->landed, &commit, NULL) == 0)
+    if (g->board->live || !g->board->base ||
+        git_resolve(&g->repo_place, g->landed, &commit, NULL) == 0)
         return;
     free(g->landed);
     g->landed = mem_printf("refs/heads/%s", g->board->base);
@@ -329,9 +328,8 @@ static void ask_landed(struct git_look *g, size_t i, const char *start)
 {
     struct question q = {.parse_answer = note_landed_paths, .a = i};
     autostrv struct strv args = {0};
-    struct git_place at = get_repo_place(g);
     strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, g->landed, "--", NULL);
-    queue_question(g, &q, &at, &args);
+    queue_question(g, &q, &g->repo_place, &args);
 }
 
 /* Only changes that have not landed can still conflict. */
@@ -439,22 +437,12 @@ static void commit_tree(struct git_look *g, const struct question *q, int status
 {
     struct question next = {.parse_answer = note_commit, .a = q->a};
     autostrv struct strv args = {0};
-    struct git_place at = get_repo_place(g);
     autofree char *tree = mem_dup(out->s, strcspn(out->s, "\n"));
     if (status != 0)
         return;
     strv_pushl(&args, "commit-tree", tree, "-p", get_task(g, g->m.tasks[q->a])->start, "-m", "now",
                NULL);
-    queue_question(g, &next, &at, &args);
-}
-
-static void ignore_answer(struct git_look *g, const struct question *q, int status,
-                          const struct buf *out)
-{
-    (void)g;
-    (void)q;
-    (void)status;
-    (void)out;
+    queue_question(g, &next, &g->repo_place, &args);
 }
 
 /* Starts with a copy of the agent's index: it knows which files are unchanged, so the next
@@ -503,8 +491,7 @@ static void ask_commit(struct git_look *g, size_t i)
     worktree.at.index = index;
     if (copy_index(&worktree, index))
         return;
-    struct question first = {.parse_answer = ignore_answer, .a = i},
-                    then = {.parse_answer = commit_tree, .a = i};
+    struct question first = {0}, then = {.parse_answer = commit_tree, .a = i};
     strv_pushl(&add, "add", "--all", "--ignore-errors", "--", ".", NULL);
     struct err none = {0};
     if (gitlinks_stage(&worktree.at, strlen(t->start), &add, &none))
@@ -542,11 +529,10 @@ static void ask_merges(struct git_look *g)
                        *two = g->parties[b].commit;
             struct question q = {.parse_answer = note_merge, .a = a, .b = b};
             autostrv struct strv args = {0};
-            struct git_place at = get_repo_place(g);
             if (*get_meeting_cell(g, a, b) != MEET_UNKNOWN || !one || !two)
                 continue;
-            merge_ask(&at, one, two, &args);
-            queue_question(g, &q, &at, &args);
+            merge_ask(&g->repo_place, one, two, &args);
+            queue_question(g, &q, &g->repo_place, &args);
         }
     }
 }
@@ -585,8 +571,12 @@ struct git_look *git_questions_new(struct loop *loop, struct board *board,
                                    void (*changed)(void *ctx), void *ctx)
 {
     struct git_look *g = mem_alloc(sizeof(*g));
-    *g = (struct git_look){
-        .loop = loop, .board = board, .repo = repo, .changed = changed, .ctx = ctx};
+    *g = (struct git_look){.loop = loop,
+                           .board = board,
+                           .repo = repo,
+                           .repo_place = {.git_dir = repo->common},
+                           .changed = changed,
+                           .ctx = ctx};
     g->run_dir = mem_str(run_dir);
     run_folder_secrets(run_dir, &g->secrets);
     g->files = mem_array(board->n, sizeof(*g->files));

@@ -18,13 +18,9 @@ static void add_weight(const struct streams *s, int64_t weight, struct buf *out)
 
 static void add_head(const struct streams *s, const char *plan, struct buf *out)
 {
-    buf_addstr(out, "Plan: ");
-    text_add_harmless(out, plan);
-    if (s->plan->name) {
-        buf_addstr(out, " (");
-        text_add_harmless(out, s->plan->name);
-        buf_addch(out, ')');
-    }
+    text_addf(out, "Plan: %s", plan);
+    if (s->plan->name)
+        text_addf(out, " (%s)", s->plan->name);
     buf_addf(out, "\nBatches: %zu in %zu component%s, ", s->batches, s->components,
              s->components == 1 ? "" : "s");
     add_weight(s, s->total, out);
@@ -38,11 +34,8 @@ static void add_batch(const struct streams *s, uint32_t batch, size_t width, str
     buf_addf(out, "  %-*s  ", (int)width, b->id);
     streams_say_why(s, batch, &why);
     text_add_harmless(out, why.s);
-    if (b->title) {
-        buf_addstr(out, "  [");
-        text_add_harmless(out, b->title);
-        buf_addch(out, ']');
-    }
+    if (b->title)
+        text_addf(out, "  [%s]", b->title);
     buf_addch(out, '\n');
 }
 
@@ -69,8 +62,7 @@ void streams_text_cuts(const struct streams *s, struct buf *out)
             continue;
         shown++;
         streams_say_tie(s, &s->ties.v[i], &why);
-        buf_addstr(out, "warning: cut apart: ");
-        text_add_harmless(out, why.s);
+        text_addf(out, "warning: cut apart: %s", why.s);
         buf_addch(out, '\n');
     }
     if (s->cuts > shown)

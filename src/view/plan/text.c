@@ -103,8 +103,7 @@ static void add_stages(const struct plan_file *pf, struct buf *out)
         buf_addf(out, "Stage %u: ", stage + 1);
         add_plural(out, i - first, "task");
         for (size_t k = first; k < i && k < first + NAMES_MAX; k++) {
-            buf_addstr(out, k == first ? ": " : ", ");
-            text_add_harmless(out, pf->plan.tasks[order[k]].id);
+            text_addf(out, "%s%s", k == first ? ": " : ", ", pf->plan.tasks[order[k]].id);
         }
         buf_addstr(out, i - first > NAMES_MAX ? ", ...\n" : "\n");
     }
@@ -115,10 +114,8 @@ static void add_stages(const struct plan_file *pf, struct buf *out)
 static void add_heading(const struct plan_file *pf, struct buf *out)
 {
     const struct plan *plan = &pf->plan;
-    if (plan->name) {
-        text_add_harmless(out, plan->name);
-        buf_addstr(out, ": ");
-    }
+    if (plan->name)
+        text_addf(out, "%s: ", plan->name);
     add_plural(out, plan->task_count, "task");
     buf_addstr(out, " in ");
     add_plural(out, pf->graph.stages, "stage");
@@ -139,8 +136,7 @@ static void add_critical_path(const struct plan_file *pf, struct buf *out)
             buf_addf(out, " -> ... %zu more ...", g->critical_len - PATH_MAX_TASKS);
             i = g->critical_len - PATH_MAX_TASKS / 2;
         }
-        buf_addstr(out, i ? " -> " : "");
-        text_add_harmless(out, pf->plan.tasks[g->critical_path[i]].id);
+        text_addf(out, "%s%s", i ? " -> " : "", pf->plan.tasks[g->critical_path[i]].id);
     }
     buf_addstr(out, " (");
     add_plural(out, g->critical_len, "task");
@@ -157,8 +153,7 @@ static void add_critical_path(const struct plan_file *pf, struct buf *out)
 static void add_groups(const struct plan *plan, struct buf *out)
 {
     for (size_t i = 0; i < plan->group_count; i++) {
-        buf_addstr(out, i ? ", " : "Groups: ");
-        text_add_harmless(out, plan->groups[i].name);
+        text_addf(out, "%s%s", i ? ", " : "Groups: ", plan->groups[i].name);
         buf_addf(out, " (");
         add_plural(out, plan->groups[i].tasks, "task");
         buf_addf(out, ", at most %lld in parallel)", (long long)plan->groups[i].limit);
@@ -182,13 +177,10 @@ static bool add_pair(void *ctx, const struct overlap_pair *pair)
     }
     if (p->n == 1)
         buf_addstr(p->out, "Never in parallel, because they own the same paths:\n");
-    buf_addf(p->out, "  %s and %s: ", task_name(&p->plan->tasks[pair->a.task]),
-             task_name(&p->plan->tasks[pair->b.task]));
-    text_add_harmless(p->out, pair->a.claim->text);
-    if (pair->path_a != pair->path_b) {
-        buf_addstr(p->out, " and ");
-        text_add_harmless(p->out, pair->b.claim->text);
-    }
+    text_addf(p->out, "  %s and %s: %s", task_name(&p->plan->tasks[pair->a.task]),
+              task_name(&p->plan->tasks[pair->b.task]), pair->a.claim->text);
+    if (pair->path_a != pair->path_b)
+        text_addf(p->out, " and %s", pair->b.claim->text);
     buf_addch(p->out, '\n');
     return true;
 }

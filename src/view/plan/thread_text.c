@@ -10,13 +10,6 @@
 
 enum { BRANCH_MAX = 44, SUBJECT_MAX = 60, SHORT_ID = 10, PATHS_MAX = 5 };
 
-static const char *get_branch(const struct thread_look *l)
-{
-    static const char heads[] = "refs/heads/";
-    const char *ref = l->thread->branch;
-    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
-}
-
 /* A text as a cell: harmless, cut at `most` columns. */
 static void add_cut(struct buf *out, const char *s, size_t most)
 {
@@ -32,7 +25,7 @@ static void add_id(const struct thread_look *l, struct buf *out)
 
 static void add_branch(const struct thread_look *l, struct buf *out)
 {
-    add_cut(out, get_branch(l), BRANCH_MAX);
+    add_cut(out, git_short_name(l->thread->branch), BRANCH_MAX);
 }
 
 static void add_ahead(const struct thread_look *l, struct buf *out)
@@ -133,16 +126,13 @@ static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], s
 
 static void start_note(const struct thread_look *l, struct buf *out)
 {
-    buf_addstr(out, "thread ");
-    text_add_harmless(out, l->thread->id);
-    buf_addstr(out, ": ");
+    text_addf(out, "thread %s: ", l->thread->id);
 }
 
 static void add_paths(const struct strv *paths, struct buf *out)
 {
     for (size_t i = 0; i < paths->n && i < PATHS_MAX; i++) {
-        buf_addstr(out, i ? ", " : "");
-        text_add_harmless(out, paths->v[i]);
+        text_addf(out, "%s%s", i ? ", " : "", paths->v[i]);
     }
     if (paths->n > PATHS_MAX)
         buf_addf(out, " and %zu more", paths->n - PATHS_MAX);
@@ -161,8 +151,7 @@ static void note_overlaps(const struct thread_looks *ls, size_t i, enum thread_m
             continue;
         if (!n)
             start_note(l, out);
-        buf_addstr(out, n++ ? ", " : words);
-        text_add_harmless(out, ls->v[m->other].thread->id);
+        text_addf(out, "%s%s", n++ ? ", " : words, ls->v[m->other].thread->id);
     }
     if (n)
         buf_addch(out, '\n');
@@ -173,8 +162,7 @@ static void note_wrong_branch(const struct thread_look *l, struct buf *out)
     if (!l->elsewhere)
         return;
     start_note(l, out);
-    buf_addstr(out, "its worktree is on the wrong branch: ");
-    text_add_harmless(out, l->elsewhere);
+    text_addf(out, "its worktree is on the wrong branch: %s", l->elsewhere);
     buf_addch(out, '\n');
 }
 
@@ -245,9 +233,7 @@ static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
 
 static void add_damaged(const struct thread_damaged *d, struct buf *out)
 {
-    const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        text_add_harmless(out, parts[i]);
+    text_addf(out, "thread %s: %s; %s", d->id, d->problem, d->hint);
     buf_addch(out, '\n');
 }
 
@@ -273,24 +259,25 @@ void thread_text(const struct thread_looks *ls, const struct threads *ts, struct
 }
 
 /* JSON strings must be UTF-8. */
-static void put_text(struct arena *a, struct node *map, const char *key, const char *s)
+static const char *make_valid(struct arena *a, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
-    if (s && text_valid(s, strlen(s)) != strlen(s)) {
-        text_add_harmless(&safe, s);
-        s = safe.s;
-    }
-    node_put_string(a, map, key, s);
+    if (!s || text_valid(s, strlen(s)) == strlen(s))
+        return s;
+    text_add_harmless(&safe, s);
+    return arena_str(a, safe.s);
 }
 
-static void add_text(struct arena *a, struct node *list, const char *s)
+void thread_put_text(struct arena *a, struct node *map, const char *key, const char *s)
 {
-    autobuf struct buf safe = BUF_INIT;
-    if (text_valid(s, strlen(s)) != strlen(s)) {
-        text_add_harmless(&safe, s);
-        s = safe.s;
-    }
-    node_add_string(a, list, s);
+    node_put_string(a, map, key, make_valid(a, s));
+}
+
+static void put_texts(struct arena *a, struct node *map, const char *key, const struct strv *list)
+{
+    struct node *node = node_put_list(a, map, key);
+    for (size_t i = 0; i < list->n; i++)
+        node_add_string(a, node, make_valid(a, list->v[i]));
 }
 
 static void put_own(struct arena *a, struct node *map, const struct own_verdict *v)
@@ -301,7 +288,7 @@ static void put_own(struct arena *a, struct node *map, const struct own_verdict 
         if (own_is_inside(p->standing))
             continue;
         struct node *entry = node_add_map(a, list);
-        put_text(a, entry, "path", p->path);
+        thread_put_text(a, entry, "path", p->path);
         node_put_string(a, entry, "standing", own_standing_name(p->standing));
         node_put_string(a, entry, "whose", p->whose ? p->whose->id : NULL);
     }
@@ -311,9 +298,7 @@ static void put_merges(struct arena *a, struct node *map, const struct thread_lo
                        const struct thread_look *l)
 {
     node_put_string(a, map, "merge", thread_merge_name(l->merge));
-    struct node *conflicts = node_put_list(a, map, "conflicts");
-    for (size_t i = 0; i < l->conflicts.n; i++)
-        add_text(a, conflicts, l->conflicts.v[i]);
+    put_texts(a, map, "conflicts", &l->conflicts);
     struct node *meets = node_put_list(a, map, "meets");
     for (size_t i = 0; i < l->meetings.n; i++) {
         struct node *entry = node_add_map(a, meets);
@@ -325,13 +310,11 @@ static void put_merges(struct arena *a, struct node *map, const struct thread_lo
 static void put_look(struct arena *a, struct node *map, const struct thread_look *l)
 {
     node_put_string(a, map, "head", l->head);
-    put_text(a, map, "subject", l->subject);
-    put_text(a, map, "elsewhere", l->elsewhere);
+    thread_put_text(a, map, "subject", l->subject);
+    thread_put_text(a, map, "elsewhere", l->elsewhere);
     node_put_int(a, map, "ahead", (int64_t)l->ahead);
     node_put_int(a, map, "behind", (int64_t)l->behind);
-    struct node *uncommitted = node_put_list(a, map, "uncommitted");
-    for (size_t i = 0; i < l->uncommitted.n; i++)
-        add_text(a, uncommitted, l->uncommitted.v[i]);
+    put_texts(a, map, "uncommitted", &l->uncommitted);
     put_own(a, map, &l->own);
 }
 
@@ -339,15 +322,15 @@ static void put_moved(struct arena *a, struct node *map, const struct thread *t)
 {
     autobuf struct buf path = BUF_INIT;
     if (thread_is_moved(t, &path))
-        put_text(a, map, "moved", path.s);
+        thread_put_text(a, map, "moved", path.s);
 }
 
 static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
 {
-    put_text(a, map, "id", d->id);
-    put_text(a, map, "path", d->path);
-    put_text(a, map, "problem", d->problem);
-    put_text(a, map, "hint", d->hint);
+    thread_put_text(a, map, "id", d->id);
+    thread_put_text(a, map, "path", d->path);
+    thread_put_text(a, map, "problem", d->problem);
+    thread_put_text(a, map, "hint", d->hint);
 }
 
 struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts, struct arena *a)
@@ -357,12 +340,12 @@ struct node *thread_encode(const struct thread_looks *ls, const struct threads *
         const struct thread_look *l = &ls->v[i];
         struct node *map = node_add_map(a, list);
         node_put_string(a, map, "id", l->thread->id);
-        put_text(a, map, "branch", get_branch(l));
-        put_text(a, map, "path", l->thread->path);
-        put_text(a, map, "problem", l->problem);
+        thread_put_text(a, map, "branch", git_short_name(l->thread->branch));
+        thread_put_text(a, map, "path", l->thread->path);
+        thread_put_text(a, map, "problem", l->problem);
         put_moved(a, map, l->thread);
         if (!l->problem) {
-            put_text(a, map, "hooks_off", thread_hooks_off(l->thread));
+            thread_put_text(a, map, "hooks_off", thread_hooks_off(l->thread));
             put_look(a, map, l);
             put_merges(a, map, ls, l);
         }

@@ -11,7 +11,10 @@
  * and damaged threads. */
 void thread_text(const struct thread_looks *ls, const struct threads *ts, struct buf *out);
 
-/* The same as a list of maps. */
+/* Adds a text of the repository, such as a path, to a map. */
+void thread_put_text(struct arena *a, struct node *map, const char *key, const char *s);
+
+/* The same as thread_text(), as a list of maps. */
 struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts,
                            struct arena *a);
 

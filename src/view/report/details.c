@@ -8,13 +8,10 @@
 #include "plan/words.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
 #include "view/transcript.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
 
@@ -157,7 +154,7 @@ static void keep_event_data(struct report_details *m, struct report_life *l,
 {
     bool outside_paths = strcmp(ev->name, "scope.violated") == 0;
     bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     const struct node *data = ev->data && (outside_paths || conflicts)
                                   ? doc_read_line(&a, ev->data, strlen(ev->data))
                                   : NULL;
@@ -165,7 +162,6 @@ static void keep_event_data(struct report_details *m, struct report_life *l,
         keep_outside_paths(m, l, data);
     else if (data)
         keep_conflicts(m, l, data);
-    arena_done(&a);
 }
 
 static bool apply_event(void *ctx, const struct store_event *ev)
@@ -340,22 +336,6 @@ void report_details_diff(struct report_details *m, const struct report_task *t, 
         mask_secrets(m, &ret->text);
 }
 
-/* Appends the last `max` bytes of a file; *ret_cut: the file is longer. */
-static bool read_end(const char *path, size_t max, struct buf *out, bool *ret_cut)
-{
-    autoclose int fd = -1;
-    off_t size =
-        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? -1 : lseek(fd, 0, SEEK_END);
-    if (size < 0)
-        return false;
-    off_t at = size > (off_t)max ? size - (off_t)max : 0;
-    char bytes[16384];
-    for (ssize_t n; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
-        buf_add(out, bytes, (size_t)n);
-    *ret_cut = size > (off_t)max;
-    return true;
-}
-
 static void add_transcript(const char *engine, const char *s, size_t len, struct buf *out)
 {
     struct transcript text;
@@ -400,7 +380,7 @@ void report_details_log(struct report_details *m, const struct report_task *t, s
         return;
     }
     autofree char *path = mem_printf("%s/%d/out", t->logs, t->row.attempts);
-    if (!read_end(path, max * 4 + LINE_MAX_, &raw, &ret->cut))
+    if (file_read_end(path, max * 4 + LINE_MAX_, &raw, &ret->cut, NULL))
         ret->wrong = "The log is gone.";
     else if (has_lost_secret(m, t))
         ret->wrong = lost_secret;

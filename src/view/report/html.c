@@ -11,18 +11,6 @@
 extern const unsigned char report_css[];
 extern const size_t report_css_len;
 
-const char *const report_html_ends[REPORT_END_COUNT_] = {
-    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
-    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-};
-
-static const char *const end_words[REPORT_END_COUNT_] = {
-    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
-    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-};
-
 void report_html_link(struct buf *out, const struct report_task *t)
 {
     buf_addstr(out, "<a href=\"#task-");
@@ -156,14 +144,14 @@ static void add_figures(const struct report *r, struct buf *out)
     buf_addstr(out, "<ul class=\"figures\">\n");
     for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
         if (r->ends[i])
-            buf_addf(out, "<li class=\"%s\"><b>%zu</b>%s</li>\n", report_html_ends[i], r->ends[i],
-                     end_words[i]);
+            buf_addf(out, "<li class=\"%s\"><b>%zu</b>%s</li>\n", report_end_names[i], r->ends[i],
+                     report_end_words[i]);
     }
     add_spent(r, out);
     buf_addstr(out, "</ul>\n<div class=\"share\" aria-hidden=\"true\">");
     for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
         if (r->ends[i])
-            buf_addf(out, "<span class=\"%s\" style=\"flex:%zu\"></span>", report_html_ends[i],
+            buf_addf(out, "<span class=\"%s\" style=\"flex:%zu\"></span>", report_end_names[i],
                      r->ends[i]);
     }
     buf_addstr(out, "</div>\n</header>\n");
@@ -199,7 +187,7 @@ static void add_attention_item(const struct report_details *m, const struct repo
 {
     size_t outside_paths = report_life(m, t)->outside_paths.n;
     buf_addf(out, "<li class=\"%s\">",
-             report_task_is_well(t) ? "conflicted" : report_html_ends[t->end]);
+             report_task_is_well(t) ? "conflicted" : report_end_names[t->end]);
     report_html_link(out, t);
     buf_addch(out, ' ');
     if (report_task_is_well(t))

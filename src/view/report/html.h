@@ -7,9 +7,6 @@
 
 #include "view/report/details.h"
 
-/* The classes of the style sheet: "landed", ... */
-extern const char *const report_html_ends[REPORT_END_COUNT_];
-
 /* Appends a link to a task on the page. */
 void report_html_link(struct buf *out, const struct report_task *t);
 

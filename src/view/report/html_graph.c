@@ -172,7 +172,7 @@ static void add_box(const struct drawing *d, uint32_t task, struct buf *out)
         fits = text_fit(t->row.id, len, LABEL - 1);
     buf_addstr(out, "<a href=\"#task-");
     html_text(out, t->row.id);
-    buf_addf(out, "\" class=\"%s\"><title>", report_html_ends[t->end]);
+    buf_addf(out, "\" class=\"%s\"><title>", report_end_names[t->end]);
     html_text(out, t->row.id);
     buf_addstr(out, ": ");
     html_text(out, t->row.state);
@@ -223,7 +223,7 @@ static void compute_layout(struct drawing *d, struct arena *a)
 
 void report_html_graph(const struct report_details *m, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct drawing d = {.m = m};
     if (!m->dependencies)
         return;
@@ -236,5 +236,4 @@ void report_html_graph(const struct report_details *m, struct buf *out)
              m->dependencies == 1 ? "y" : "ies");
     draw_graph(&d, out);
     buf_addstr(out, "</div></details></section>\n");
-    arena_done(&a);
 }

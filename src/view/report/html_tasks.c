@@ -34,32 +34,17 @@ static void add_lines(struct buf *out, const char *s, size_t len)
     }
 }
 
-static void add_fact(struct buf *out, const char *label, const char *value)
-{
-    if (!value)
-        return;
-    buf_addf(out, "<dt>%s</dt><dd>", label);
-    html_text(out, value);
-    buf_addstr(out, "</dd>\n");
-}
+enum fact_kind { FACT_TEXT, FACT_CODE, FACT_PATH };
 
-static void add_code_fact(struct buf *out, const char *label, const char *value)
+/* Paths are on lines of their own, because they are long. */
+static void add_fact(struct buf *out, enum fact_kind kind, const char *label, const char *value)
 {
+    const char *class = kind == FACT_PATH ? " class=\"wide\"" : "";
     if (!value)
         return;
-    buf_addf(out, "<dt>%s</dt><dd><code>", label);
+    buf_addf(out, "<dt%s>%s</dt><dd%s>%s", class, label, class, kind ? "<code>" : "");
     html_text(out, value);
-    buf_addstr(out, "</code></dd>\n");
-}
-
-/* On a line of its own, because paths are long. */
-static void add_path_fact(struct buf *out, const char *label, const char *value)
-{
-    if (!value)
-        return;
-    buf_addf(out, "<dt class=\"wide\">%s</dt><dd class=\"wide\"><code>", label);
-    html_text(out, value);
-    buf_addstr(out, "</code></dd>\n");
+    buf_addf(out, "%s</dd>\n", kind ? "</code>" : "");
 }
 
 static void add_dependencies(const struct report_details *m, const struct report_life *l,
@@ -116,20 +101,20 @@ static void add_facts(const struct report_details *m, const struct report_task *
     const struct store_task *row = &t->row;
     const struct report_life *l = report_life(m, t);
     buf_addstr(out, "<dl>\n");
-    add_fact(out, "Engine", row->engine);
-    add_fact(out, "Model", l->task ? l->task->model : NULL);
+    add_fact(out, FACT_TEXT, "Engine", row->engine);
+    add_fact(out, FACT_TEXT, "Model", l->task ? l->task->model : NULL);
     add_started(t, out);
     if (report_task_ran(t) && t->end != REPORT_UNFINISHED)
         buf_addf(out, "<dt>Exit code</dt><dd>%d</dd>\n", row->exit_code);
     add_tokens(t, out);
     add_dependencies(m, l, out);
     add_owns(l, out);
-    add_code_fact(out, "Start commit", row->start_commit);
-    add_code_fact(out, "Commit", row->commit);
-    add_code_fact(out, "Landed as", row->landed);
-    add_path_fact(out, "Branch", row->branch);
-    add_path_fact(out, "Workspace", row->workspace);
-    add_path_fact(out, "Logs", t->logs);
+    add_fact(out, FACT_CODE, "Start commit", row->start_commit);
+    add_fact(out, FACT_CODE, "Commit", row->commit);
+    add_fact(out, FACT_CODE, "Landed as", row->landed);
+    add_fact(out, FACT_PATH, "Branch", row->branch);
+    add_fact(out, FACT_PATH, "Workspace", row->workspace);
+    add_fact(out, FACT_PATH, "Logs", t->logs);
     buf_addstr(out, "</dl>\n");
 }
 
@@ -166,8 +151,8 @@ static void add_why(const struct report_details *m, const struct report_task *t,
     if (!has_reason && !l->outside_paths.n)
         return;
     buf_addf(out, "<div class=\"why %s\">\n",
-             further      ? report_html_ends[REPORT_FAILED]
-             : has_reason ? report_html_ends[t->end]
+             further      ? report_end_names[REPORT_FAILED]
+             : has_reason ? report_end_names[t->end]
                           : "conflicted");
     if (has_reason) {
         buf_addstr(out, "<p>");
@@ -320,7 +305,7 @@ static void add_task(struct page *p, const struct report_task *t)
     if (!full)
         report_details_diff(p->m, t, p->diffs_left < DIFF_MAX ? p->diffs_left : DIFF_MAX, &diff);
     p->diffs_left -= diff.text.len < p->diffs_left ? diff.text.len : p->diffs_left;
-    buf_addf(p->out, "<details class=\"task %s\"%s>", report_html_ends[t->end], bad ? " open" : "");
+    buf_addf(p->out, "<details class=\"task %s\"%s>", report_end_names[t->end], bad ? " open" : "");
     add_summary(p, t, &diff);
     buf_addstr(p->out,
                "<div class=\"body\" id=\"task-"); /* so that a link to the task opens its details */

@@ -127,7 +127,7 @@ static void add_bars(const struct report_details *m, const struct rows *rows, st
     for (size_t i = 0; i < rows->n; i++, y += ROW) {
         const struct report_task *t = &m->r->tasks[rows->v[i].task];
         const struct report_life *l = report_life(m, t);
-        buf_addf(out, "<g class=\"%s\">", report_html_ends[t->end]);
+        buf_addf(out, "<g class=\"%s\">", report_end_names[t->end]);
         for (size_t k = 0; k < l->spans.n; k++)
             add_span(&l->spans.v[k], t, &scale, y, out);
         buf_addstr(out, "</g>\n");

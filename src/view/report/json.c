@@ -89,15 +89,10 @@ static void encode_task(const struct report_task *t, struct arena *a, struct nod
 
 static void encode_totals(const struct report *r, struct arena *a, struct node *map)
 {
-    static const char *const names[REPORT_END_COUNT_] = {
-        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
-        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-    };
     bool tokens = r->tokens_in > 0 || r->tokens_out > 0;
     node_put_int(a, map, "tasks", (int64_t)r->n);
     for (size_t i = 0; i < REPORT_END_COUNT_; i++)
-        node_put_int(a, map, names[i], (int64_t)r->ends[i]);
+        node_put_int(a, map, report_end_names[i], (int64_t)r->ends[i]);
     put_int(a, map, "tokens_in", tokens, r->tokens_in);
     put_int(a, map, "tokens_out", tokens, r->tokens_out);
     put_usd(a, map, r->usd);
@@ -162,7 +157,6 @@ struct node *report_encode(const struct report *r, struct arena *a)
 
 void report_json(struct report_details *m, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     doc_write_lines(out, report_encode(m->r, &a));
-    arena_done(&a);
 }

@@ -139,17 +139,12 @@ static void add_classes(struct buf *out)
 
 static void add_node(const struct report *r, size_t i, struct buf *out)
 {
-    static const char *const classes[REPORT_END_COUNT_] = {
-        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
-        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-    };
     const struct report_task *t = &r->tasks[i];
     buf_addf(out, "  t%zu[\"", i);
     plan_graph_mermaid_label(out, t->row.id);
     buf_addstr(out, "<br/>");
     plan_graph_mermaid_label(out, t->row.state);
-    buf_addf(out, "\"]:::%s\n", classes[t->end]);
+    buf_addf(out, "\"]:::%s\n", report_end_names[t->end]);
 }
 
 static void add_graph(const struct report_details *m, struct buf *out)

@@ -197,7 +197,7 @@ static bool apply_event(void *ctx, const struct store_event *ev)
     if ((event_rules[i].apply == note_activity && !find_running(r, ev)) ||
         (event_rules[i].apply == note_landing && !find_unlanded(r, ev)))
         return true; /* skip the many old ones without parsing them */
-    struct doc doc;
+    autodoc struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
     problems_init(&ps, "event");
@@ -207,18 +207,27 @@ static bool apply_event(void *ctx, const struct store_event *ev)
         else
             event_rules[i].keep(r, ev, &doc);
     }
-    doc_done(&doc);
     return true;
 }
 
+const char *const report_end_names[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
+const char *const report_end_words[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
 static enum report_end parse_end(const char *state)
 {
-    static const char *const names[] = {"landed", "done", "failed", "conflicted", "skipped"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (strcmp(state, names[i]) == 0)
-            return (enum report_end)i;
-    }
-    return REPORT_UNFINISHED;
+    enum report_end end = 0;
+    while (end < REPORT_UNFINISHED && strcmp(state, report_end_names[end]) != 0)
+        end++;
+    return end;
 }
 
 static bool is_pending(const char *state)
@@ -245,8 +254,7 @@ void report_task_add_further_work(const struct report_task *t, struct buf *out)
 {
     bool stopped = strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
     buf_addf(out, "further work %s", stopped ? "stopped" : "failed: ");
-    buf_addf(out, "%s: ", stopped ? "" : t->row.failure);
-    text_add_harmless(out, t->row.reason ? t->row.reason : "");
+    text_addf(out, "%s: %s", stopped ? "" : t->row.failure, t->row.reason ? t->row.reason : "");
 }
 
 bool report_task_is_saved(const struct report_task *t)

@@ -30,6 +30,10 @@ enum report_end {
     REPORT_END_COUNT_,
 };
 
+/* "conflicted" for programs, "in conflict" for people. */
+extern const char *const report_end_names[REPORT_END_COUNT_];
+extern const char *const report_end_words[REPORT_END_COUNT_];
+
 struct report_task {
     struct store_task row; /* state: "interrupted" if the run ended before the task */
     enum report_end end;

@@ -60,12 +60,10 @@ static char *find_plan(const struct report_details *m)
     if (!slash || !m->git_dir)
         return NULL;
     autofree char *dir = mem_dup(m->plan_file, (size_t)(slash - m->plan_file) + 1);
-    struct git_repo repo = {0};
-    char *path = NULL;
-    if (git_open(&repo, dir, NULL) == 0 && repo.root && strcmp(repo.common, m->git_dir) == 0)
-        path = mem_printf("%s%s%s", repo.prefix, *repo.prefix ? "/" : "", slash + 1);
-    git_close(&repo);
-    return path;
+    autorepo struct git_repo repo = {0};
+    if (git_open(&repo, dir, NULL) || !repo.root || strcmp(repo.common, m->git_dir) != 0)
+        return NULL;
+    return mem_printf("%s%s%s", repo.prefix, *repo.prefix ? "/" : "", slash + 1);
 }
 
 /* CI systems require a line; for a whole file we give the first. */
@@ -219,7 +217,7 @@ static void put_run(struct sarif *s, struct node *run)
 
 void report_sarif(struct report_details *m, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autofree char *plan = find_plan(m);
     struct sarif s = {.m = m, .a = &a, .plan = plan};
     struct node *root = node_new_map(&a);
@@ -229,5 +227,4 @@ void report_sarif(struct report_details *m, struct buf *out)
     node_put_string(&a, root, "version", "2.1.0");
     put_run(&s, node_add_map(&a, node_put_list(&a, root, "runs")));
     doc_write_lines(out, root);
-    arena_done(&a);
 }

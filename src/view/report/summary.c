@@ -1,6 +1,7 @@
 #include "view/report/summary.h"
 
 #include "base/text/text.h"
+#include "git/git.h"
 #include "plan/failure.h"
 #include "sys/clock.h"
 #include "view/state_change_text.h"
@@ -62,15 +63,10 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
 
 void summary_counts(const struct report *r, struct buf *out)
 {
-    static const char *const words[REPORT_END_COUNT_] = {
-        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
-        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
-        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
-    };
     size_t shown = 0;
     for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
         if (r->ends[i])
-            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], words[i]);
+            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], report_end_words[i]);
     }
 }
 
@@ -80,8 +76,7 @@ static void add_output(const struct report_task *t, struct buf *out)
         return;
     buf_addf(out, "\nLast output of %s", t->row.id);
     if (t->logs) {
-        buf_addstr(out, ", from ");
-        text_add_harmless(out, t->logs);
+        text_addf(out, ", from %s", t->logs);
         buf_addf(out, "/%d", t->row.attempts);
     }
     buf_addstr(out, ":\n");
@@ -107,8 +102,7 @@ static void add_conflict(const struct report *r, const struct report_task *t, st
     merge_place_add(&r->merge_place, t->row.branch, out);
     buf_addch(out, '\n');
     if (t->row.workspace) {
-        buf_addstr(out, "Its workspace is ");
-        text_add_harmless(out, t->row.workspace);
+        text_addf(out, "Its workspace is %s", t->row.workspace);
         buf_addch(out, '\n');
     }
 }
@@ -134,8 +128,7 @@ static void add_kept(const struct report_task *t, struct buf *out)
 {
     if (t->end == REPORT_CONFLICTED || t->end == REPORT_UNFINISHED || !t->row.workspace)
         return;
-    buf_addf(out, "Workspace of %s: ", t->row.id);
-    text_add_harmless(out, t->row.workspace);
+    text_addf(out, "Workspace of %s: %s", t->row.id, t->row.workspace);
     buf_addch(out, '\n');
 }
 
@@ -166,11 +159,9 @@ void summary_result(const struct run_result *result, const char *base, struct bu
 
 void summary_kept(const struct report *r, struct buf *out)
 {
-    static const char heads[] = "refs/heads/";
-    const char *name = r->kept;
-    if (!name)
+    if (!r->kept)
         return;
-    name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
+    const char *name = git_short_name(r->kept);
     buf_addf(out, "\n%s does not have all landed work; it is on %s\n  ", r->row.base, name);
     merge_place_add_result(&r->merge_place, name, out);
     buf_addch(out, '\n');
@@ -200,7 +191,6 @@ void summary(const struct report *r, bool quiet, struct buf *out)
     add_changes(r, out);
     if (!r->logs)
         return;
-    buf_addstr(out, "Logs: ");
-    text_add_harmless(out, r->logs);
+    text_addf(out, "Logs: %s", r->logs);
     buf_addch(out, '\n');
 }

@@ -14,7 +14,6 @@
 #include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -86,20 +85,8 @@ static int read_output(const struct git_job *job, struct buf *out, bool *ret_cut
 {
     off_t size = lseek(job->out, 0, SEEK_END);
     size_t max = size > OUTPUT_MAX ? OUTPUT_MAX : (size_t)size;
-    if (size < 0)
-        return -1;
-    buf_reserve(out, max + 1);
-    while (out->len < max) {
-        ssize_t n = pread(job->out, out->s + out->len, max - out->len, (off_t)out->len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        out->len += (size_t)n;
-    }
-    out->s[out->len] = '\0';
     *ret_cut = size > OUTPUT_MAX;
-    return 0;
+    return size < 0 ? -1 : serve_read_at(job->out, 0, max, out, NULL);
 }
 
 static void on_git_end(void *ctx, int status)

@@ -114,8 +114,7 @@ static void init_transcript(struct transcript *t, const struct serve_call *c, co
     transcript_mask(t, dir);
 }
 
-/* Appends up to n bytes from offset `at`. */
-static int read_at(int fd, int64_t at, size_t n, struct buf *out, struct err *err)
+int serve_read_at(int fd, int64_t at, size_t n, struct buf *out, struct err *err)
 {
     buf_reserve(out, n + 1);
     while (n) {
@@ -289,7 +288,7 @@ static int read_window(const struct log *log, const struct log_range *range, str
     w->from = range->from < range->until ? range->from : range->until;
     if (log->fd < 0 || w->from >= range->until)
         return 0;
-    if (read_at(log->fd, w->from, (size_t)(range->until - w->from), &w->bytes, err))
+    if (serve_read_at(log->fd, w->from, (size_t)(range->until - w->from), &w->bytes, err))
         return -1;
     skip_part(w, log->fd);
     return 0;
@@ -384,7 +383,7 @@ static int search_from(struct search *s, const struct log *log, int64_t from, in
     int64_t deadline = clock_mono() + SEARCH_MS;
     while (log->fd >= 0 && from < log->size && s->n < MATCHES_MAX && clock_mono() < deadline) {
         autobuf struct buf piece = BUF_INIT;
-        if (read_at(log->fd, from, LINE_MAX_, &piece, err))
+        if (serve_read_at(log->fd, from, LINE_MAX_, &piece, err))
             return -1;
         if (!piece.len)
             break;

@@ -68,7 +68,7 @@ struct node *serve_encode_task(const struct store_task *t, struct arena *a)
 /* Copies the event's data without parsing: it is JSON already. */
 void serve_add_event(const struct store_event *ev, struct buf *out)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     struct node *map = node_new_map(&a);
     node_put_int(&a, map, "seq", ev->seq);
     node_put_int(&a, map, "time", ev->time);
@@ -81,5 +81,4 @@ void serve_add_event(const struct store_event *ev, struct buf *out)
         buf_cut(out, out->len - 1);
         buf_addf(out, ",\"data\":%s}", ev->data);
     }
-    arena_done(&a);
 }

@@ -243,12 +243,10 @@ static void copy_list(struct arena *a, struct node *map, const char *key, const 
 static void add_plan_task(struct arena *a, struct node *list, const struct node *task)
 {
     struct node *map = node_add_map(a, list);
-    const struct node *read_only = node_get(task, "read_only");
     node_put_string(a, map, "id", node_get_string(task, "id", NULL));
     node_put_string(a, map, "group", node_get_string(task, "group", NULL));
     node_put_string(a, map, "model", node_get_string(task, "model", NULL));
-    node_put_bool(a, map, "read_only",
-                  read_only && read_only->kind == NODE_BOOL && read_only->truth);
+    node_put_bool(a, map, "read_only", node_get_bool(task, "read_only"));
     copy_list(a, map, "depends_on", task);
     copy_list(a, map, "owns", task);
 }
@@ -257,8 +255,8 @@ void serve_plan(struct serve_call *c)
 {
     autofree char *path = run_file_path(c->serve->opts.state_dir, c->run, "plan.json");
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX};
-    struct problems ps = {0};
-    struct doc doc;
+    autoproblems struct problems ps = {0};
+    autodoc struct doc doc;
     struct node *root = node_new_map(&c->arena), *list = node_put_list(&c->arena, root, "tasks");
     int rc = doc_load(&doc, path, &opts, &ps);
     const struct node *tasks =
@@ -269,8 +267,6 @@ void serve_plan(struct serve_call *c)
     }
     node_put_bool(&c->arena, root, "known", tasks != NULL);
     serve_answer_node(c->http, root);
-    doc_done(&doc);
-    problems_done(&ps);
 }
 
 struct events {

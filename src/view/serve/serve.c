@@ -35,13 +35,12 @@ void serve_answer_node(struct http_call *call, const struct node *root)
 
 void serve_answer_error(struct http_call *call, int status, const char *message)
 {
-    struct arena a = {0};
+    autoarena struct arena a = {0};
     autobuf struct buf json = BUF_INIT;
     struct node *map = node_new_map(&a);
     node_put_string(&a, map, "error", message);
     doc_write_line(&json, map);
     serve_answer_json(call, status, &json);
-    arena_done(&a);
 }
 
 typedef void serve_fn(struct serve_call *c);

@@ -74,6 +74,9 @@ void serve_diff(struct serve_call *c);
 void serve_meets(struct serve_call *c);
 void serve_steer(struct serve_call *c);
 
+/* Appends up to n bytes of a file from offset `at`. */
+int serve_read_at(int fd, int64_t at, size_t n, struct buf *out, struct err *err);
+
 /* Drops the listeners and git processes that are still there when the server ends. */
 void serve_live_close(struct serve *serve);
 void serve_git_close(struct serve *serve);

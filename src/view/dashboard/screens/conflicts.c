@@ -13,11 +13,6 @@ static const struct {
     [MEET_CONFLICT] = {"X", STYLE_BAD},
 };
 
-static size_t get_id_width(const struct screen *s)
-{
-    return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8);
-}
-
 static size_t count_rows(const struct screen *s)
 {
     return s->board->meetings.n;
@@ -49,7 +44,7 @@ static void draw_head(const struct screen *s, struct canvas *c)
         return;
     }
     canvas_style(c, STYLE_DIM);
-    canvas_to(c, get_id_width(s) + 4);
+    canvas_to(c, screen_id_width(s, 4) + 4);
     canvas_add(c, " base");
     for (size_t i = 0; i < m->n && canvas_width(c) + 3 <= c->columns; i++)
         canvas_addf(c, "%3zu", i + 1);
@@ -62,7 +57,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
         bool here = m->tasks[i] == s->task;
         canvas_line(c);
         canvas_addf(c, "%s%2zu ", here ? ">" : " ", i + 1);
-        canvas_field(c, s->board->tasks[m->tasks[i]].id, get_id_width(s));
+        canvas_field(c, s->board->tasks[m->tasks[i]].id, screen_id_width(s, 4));
         canvas_add(c, "   ");
         canvas_text(c, marks[m->base[i]].style, marks[m->base[i]].mark);
         canvas_add(c, " ");

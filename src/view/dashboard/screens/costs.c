@@ -30,11 +30,6 @@ static uint32_t *sort_by_cost(const struct screen *s)
     return list;
 }
 
-static size_t count_rows(const struct screen *s)
-{
-    return s->shown;
-}
-
 static size_t get_row(const struct screen *s, uint32_t task)
 {
     autofree uint32_t *list = sort_by_cost(s);
@@ -86,7 +81,7 @@ static void draw_head(const struct screen *s, struct canvas *c)
     }
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
-    canvas_field(c, "TASK", screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8) + 1);
+    canvas_field(c, "TASK", screen_id_width(s, 3) + 1);
     canvas_right(c, "COST", 8);
     canvas_right(c, "TOKENS", 7);
     canvas_add(c, "SHARE");
@@ -102,7 +97,7 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
                                : 0;
     canvas_line(c);
     canvas_add(c, task == s->task ? ">" : " ");
-    canvas_field(c, t->id, screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8));
+    canvas_field(c, t->id, screen_id_width(s, 3));
     if (t->usd >= 0)
         buf_addf(&cost, "$%.2f", t->usd);
     if (t->tokens)
@@ -130,7 +125,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
 const struct screen_ops screen_costs = {
     .name = "costs",
     .keys = "enter open",
-    .rows = count_rows,
+    .rows = screen_count_rows,
     .draw = draw_rows,
     .head = draw_head,
     .row_of = get_row,

@@ -86,7 +86,7 @@ static void draw_task(const struct screen *s, uint32_t task, size_t width, struc
 
 static void draw_rows(const struct screen *s, size_t from, size_t n, struct canvas *c)
 {
-    size_t all, stage = 0, width = screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8);
+    size_t all, stage = 0, width = screen_id_width(s, 3);
     autofree uint32_t *list = list_rows(s, &all);
     for (size_t i = 0; i < all && i < from + n; i++) {
         stage += list[i] == HEADING;

@@ -134,8 +134,11 @@ const char *screen_state(const struct board_task *t); /* as one word */
 enum style screen_style(const struct board_task *t);
 void screen_time(struct buf *out, int64_t ms); /* in whole seconds: "0s", "1m 5s" */
 int64_t screen_spent(const struct screen *s, const struct board_task *t); /* ms; -1: not started */
-size_t screen_id_width(const struct screen *s, size_t most);
-size_t screen_row_of(const struct screen *s, uint32_t task); /* for views whose rows are s->order */
+size_t screen_id_width(const struct screen *s, size_t part); /* at most columns / part, or 8 */
+
+/* For views whose rows are s->order. */
+size_t screen_count_rows(const struct screen *s);
+size_t screen_row_of(const struct screen *s, uint32_t task);
 uint32_t screen_task_at(const struct screen *s, size_t row);
 
 #endif

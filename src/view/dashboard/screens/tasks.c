@@ -29,21 +29,11 @@ static const struct {
 
 enum { STATE_WIDTH = 10 };
 
-static size_t get_id_width(const struct screen *s)
-{
-    return screen_id_width(s, s->columns / 3 > 8 ? s->columns / 3 : 8);
-}
-
-static size_t count_rows(const struct screen *s)
-{
-    return s->shown;
-}
-
 static void draw_head(const struct screen *s, struct canvas *c)
 {
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
-    canvas_field(c, "TASK", get_id_width(s) + 1);
+    canvas_field(c, "TASK", screen_id_width(s, 3) + 1);
     canvas_field(c, "STATE", STATE_WIDTH);
     for (size_t i = 0; i < COLUMN_COUNT_; i++) {
         if (s->columns >= columns[i].from)
@@ -96,7 +86,7 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
     bool here = task == s->task;
     canvas_line(c);
     canvas_add(c, here ? ">" : " ");
-    canvas_field(c, t->id, get_id_width(s));
+    canvas_field(c, t->id, screen_id_width(s, 3));
     canvas_style(c, screen_style(t));
     canvas_field(c, screen_state(t), STATE_WIDTH);
     canvas_style(c, STYLE_PLAIN);
@@ -126,7 +116,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
 const struct screen_ops screen_tasks = {
     .name = "tasks",
     .keys = "enter open",
-    .rows = count_rows,
+    .rows = screen_count_rows,
     .draw = draw_rows,
     .head = draw_head,
     .row_of = screen_row_of,

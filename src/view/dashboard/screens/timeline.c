@@ -8,7 +8,7 @@
 
 static size_t get_label_width(const struct screen *s)
 {
-    return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8) + 2;
+    return screen_id_width(s, 4) + 2;
 }
 
 static size_t get_bar_width(const struct screen *s)
@@ -27,11 +27,6 @@ static int64_t get_scale(const struct screen *s)
 {
     int64_t all = get_offset(s, s->board->finished ? s->board->finished : s->now);
     return all > 0 ? all : 1;
-}
-
-static size_t count_rows(const struct screen *s)
-{
-    return s->shown;
 }
 
 static void draw_head(const struct screen *s, struct canvas *c)
@@ -105,7 +100,7 @@ static void draw_rows(const struct screen *s, size_t from, size_t n, struct canv
 const struct screen_ops screen_timeline = {
     .name = "timeline",
     .keys = "-preparing #running =landing .waiting",
-    .rows = count_rows,
+    .rows = screen_count_rows,
     .draw = draw_rows,
     .head = draw_head,
     .row_of = screen_row_of,

@@ -31,6 +31,11 @@ void screen_arrange(struct screen *s)
     }
 }
 
+size_t screen_count_rows(const struct screen *s)
+{
+    return s->shown;
+}
+
 size_t screen_row_of(const struct screen *s, uint32_t task)
 {
     for (size_t i = 0; i < s->shown; i++) {
@@ -80,9 +85,9 @@ int64_t screen_spent(const struct screen *s, const struct board_task *t)
     return t->started ? idle_without(&s->board->idle, t->started, end) : -1;
 }
 
-size_t screen_id_width(const struct screen *s, size_t most)
+size_t screen_id_width(const struct screen *s, size_t part)
 {
-    size_t width = 4;
+    size_t width = 4, most = s->columns / part > 8 ? s->columns / part : 8;
     for (size_t i = 0; i < s->shown; i++) {
         const char *id = s->board->tasks[s->order[i]].id;
         size_t used = text_width(id, strlen(id));
