@@ -706,7 +706,12 @@ END
 begin_person() { # file|index WORK_TREE ARGUMENT OF GIT...
     local when=$1 tree=$2
     shift 2
-    PERSON=$when git -C "$tree" "$@" >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
+    (
+        status=0
+        PERSON=$when git -C "$tree" "$@" || status=$?
+        touch "$BATS_TEST_TMPDIR/ended"
+        exit "$status"
+    ) >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
     person=$!
     wait_for test -e "$BATS_TEST_TMPDIR/held"
 }
@@ -714,7 +719,7 @@ begin_person() { # file|index WORK_TREE ARGUMENT OF GIT...
 end_person() {
     touch "$BATS_TEST_TMPDIR/go"
     wait "$person" || fail "the person's git failed: $(<"$BATS_TEST_TMPDIR/said")"
-    rm -r "$BATS_TEST_TMPDIR/go" "$BATS_TEST_TMPDIR/held"
+    rm -r "$BATS_TEST_TMPDIR"/{go,held,ended}
 }
 
 # A person's checkout is at `side`, or at main with AT. The linked work tree `linked` is at `side2`.
@@ -807,9 +812,55 @@ people_who_switch() {
         unset GIT_EDITOR
         assert_status 0
         assert_in main a work
-        kill -0 "$person" || fail 'the git of the person has ended'
+        [[ ! -e $BATS_TEST_TMPDIR/ended ]] || fail 'the git of the person has ended'
         touch "$BATS_TEST_TMPDIR/go"
-        wait "$person" || true
-        rm -r "$BATS_TEST_TMPDIR/go" "$BATS_TEST_TMPDIR/held"
+        wait "$person" || true # without a message there is no commit
+        rm -r "$BATS_TEST_TMPDIR"/{go,held,ended}
     done
+}
+
+@test "people: a git that switches another work tree to main ends between our look at the work trees and the move" {
+    local when
+    for when in file index; do
+        new_place
+        git worktree add -q ../linked side2
+        begin_person "$when" ../linked switch -q main
+        begin_plan 'base: main'
+        add_task a -- "sh touch $BATS_TEST_TMPDIR/armed" 'write a work' 'append dir/inner more'
+        # shellcheck disable=SC2016 # the wrapper expands it
+        wrap_git 'if [[ $sub == worktree && $* == *list* && -e $dir/armed && ! -e $dir/ended ]]; then' '    "$git" "$@"' \
+            '    touch "$dir/go"' '    until test -e "$dir/ended"; do sleep 0.01; done' '    exit' 'fi'
+        run_plan
+        real_git
+        [[ -e $BATS_TEST_TMPDIR/ended ]] || fail 'nobody looked at the work trees'
+        end_person
+        rm "$BATS_TEST_TMPDIR/armed"
+        assert_status 0
+        assert_in main a work
+        [[ $(<../linked/a) == work ]] || fail 'the work tree did not follow'
+        [[ -z $(git -C ../linked status --porcelain) ]] || fail "$(git -C ../linked status --porcelain)"
+    done
+}
+
+@test "people: a work tree whose user begins to switch to main right before main moves has what landed" {
+    new_place
+    git worktree add -q ../linked side2
+    # shellcheck disable=SC2016 # the wrapper expands it
+    wrap_git 'if [[ $sub == update-ref && $* == *--stdin* ]]; then' '    while IFS= read -r line; do' \
+        '        if [[ $line == *" refs/heads/main "* ]] && mkdir "$dir/moving" 2>/dev/null; then' \
+        '            until test -e "$dir/held"; do sleep 0.01; done' '        fi' '        printf "%s\n" "$line"' \
+        '    done | "$git" "$@"' '    exit' 'fi'
+    start_plan
+    real_git
+    wait_for test -e "$BATS_TEST_TMPDIR/moving"
+    begin_person file ../linked switch -q main
+    wait_for git cat-file -e main:a
+    [[ ! -e $BATS_TEST_TMPDIR/ended ]] || fail 'the switch has ended'
+    end_person
+    end_plan
+    assert_status 0
+    [[ -z $(git -C ../linked status --porcelain) ]] || fail "$(git -C ../linked status --porcelain)"
+    [[ $(<../linked/a) == work && $(git -C ../linked symbolic-ref HEAD) == refs/heads/main ]] || fail 'the work tree did not follow'
+    git worktree remove ../linked
+    assert_clean
 }

@@ -221,3 +221,30 @@ bool branch_is_checked_out(const char *git_dir, const char *ref)
     autobuf struct buf text = BUF_INIT;
     return dir >= 0 && is_head(read_line(dir, "HEAD", &text), ref);
 }
+
+struct head_search {
+    const char *ref, *ours;
+    bool found;
+};
+
+static int search_head(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct head_search *s = ctx;
+    autofree char *git_dir = mem_printf("%s/%s", dir, name);
+    (void)err;
+    if (!s->ours || strncmp(name, s->ours, strlen(s->ours)) != 0)
+        s->found = s->found || branch_is_checked_out(git_dir, s->ref);
+    return 0;
+}
+
+int branch_has_checkout(const char *common, const char *ref, const char *ours, bool *ret_yes,
+                        struct err *err)
+{
+    struct head_search s = {.ref = ref, .ours = ours};
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    s.found = branch_is_checked_out(common, ref);
+    if (dirs_each(worktrees, search_head, &s, err))
+        return -1;
+    *ret_yes = s.found;
+    return 0;
+}

@@ -36,6 +36,11 @@ int branch_use_find(const char *common, const char *ref, const char *ours,
 int branch_use_origin(const char *common, const char *ref, const char *ours, char **ret_commit,
                       struct err *err);
 
+/* *ret_yes: a worktree has the branch checked out. Skips worktrees whose name begins with `ours`.
+ * Starts no process. */
+int branch_has_checkout(const char *common, const char *ref, const char *ours, bool *ret_yes,
+                        struct err *err);
+
 /* True if the worktree with this administrative folder has the branch checked out. */
 bool branch_is_checked_out(const char *git_dir, const char *ref);
 

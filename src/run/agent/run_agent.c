@@ -25,6 +25,7 @@
 #include "run/state/status.h"
 #include "run/state/task.h"
 #include "run/state/wake.h"
+#include "run/watch/other_runs.h"
 #include "sys/clock.h"
 #include "sys/proc/loop.h"
 

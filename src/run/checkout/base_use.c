@@ -3,7 +3,9 @@
 #include "base/mem.h"
 #include "git/checkout/branch_use.h"
 #include "git/checkout/switching_git.h"
+#include "run/checkout/checkout_move.h"
 #include "run/state/run_state.h"
+#include "sys/clock.h"
 
 #include <string.h>
 
@@ -76,11 +78,42 @@ int base_use_look(struct run *run, bool *ret_used, struct err *err)
     return 0;
 }
 
-int base_use_find_git(struct run *run, const char *path, bool *ret_used, struct err *err)
+static int find_git(struct run *run, const char *path, bool *ret_used, struct err *err)
 {
     char *message;
     if (base_use_git_words(&run->pf->repo, run->base.ref, run->id, path, &message, err))
         return -1;
     refuse_if_used(run, message, ret_used);
     return 0;
+}
+
+static bool has_waited_for_gits(const struct run *run)
+{
+    return clock_mono() >= run->publisher.publication.git_wait_until;
+}
+
+static bool has_nothing_to_move(const struct run *run)
+{
+    return strcmp(run->base.tip, run->base.published) == 0;
+}
+
+int base_use_look_first(struct run *run, struct buf *path, bool *ret_used, struct err *err)
+{
+    if (base_use_look(run, ret_used, err))
+        return -1;
+    if (*ret_used)
+        return 0;
+    if (checkout_move_find(run, run->base.ref, path, err))
+        return -1;
+    return has_nothing_to_move(run) || !has_waited_for_gits(run)
+               ? 0
+               : find_git(run, path->len ? path->s : NULL, ret_used, err);
+}
+
+int base_use_look_again(struct run *run, const char *path, bool *ret_used, struct err *err)
+{
+    bool quiet = path ? !has_waited_for_gits(run) : has_nothing_to_move(run);
+    if (base_use_look(run, ret_used, err))
+        return -1;
+    return *ret_used || quiet ? 0 : find_git(run, path, ret_used, err);
 }

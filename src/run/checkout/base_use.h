@@ -17,9 +17,15 @@ struct run;
 /* If an operation uses the base, run->base.refusal says what the user has to finish first. */
 int base_use_look(struct run *run, bool *ret_used, struct err *err);
 
-/* If a git of the user may check out the base, or write back an older state of its checkout at
- * `path` (not NULL), run->base.refusal says so. */
-int base_use_find_git(struct run *run, const char *path, bool *ret_used, struct err *err);
+/* The same before we lock the checkout. If we have waited for other gits, also finds a git that may
+ * check out the base or write back an older state of it: our lock could make that git fail. `path`
+ * is the checkout of the base. */
+int base_use_look_first(struct run *run, struct buf *path, bool *ret_used, struct err *err);
+
+/* The same once others cannot lock the checkout. A git that has been there for so long mostly waits
+ * in an editor. But it may also have read the base and be about to write HEAD: if the base moved
+ * now, the checkout would show what lands as deleted. `path`: the checkout of the base, or NULL. */
+int base_use_look_again(struct run *run, const char *path, bool *ret_used, struct err *err);
 
 /* *ret_yes: an operation that began before our last move uses the base: if the user aborts it, the
  * base loses what landed. */
@@ -29,6 +35,8 @@ int base_use_may_undo(struct run *run, bool *ret_yes, struct err *err);
  * the caller frees it. */
 int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
                    struct err *err);
+
+/* The same for such a git. `path`: the checkout of the branch, or NULL. */
 int base_use_git_words(const struct git_repo *repo, const char *ref, const char *ours,
                        const char *path, char **ret_words, struct err *err);
 

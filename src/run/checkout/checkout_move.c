@@ -266,6 +266,16 @@ static bool is_quiet(struct run *run)
            !publication_awaits_git(&run->publisher.publication, clock_mono());
 }
 
+/* Once we have seen another git at work, we look before we lock the checkout again: our lock could
+ * make that git fail. */
+static bool is_still_busy(struct run *run, const char *path)
+{
+    struct publisher *p = &run->publisher;
+    const struct checkout_lock there = {.root = (char *)path};
+    p->git_seen = p->git_seen && !checkout_lock_is_quiet(&there);
+    return p->git_seen && publication_awaits_git(&p->publication, clock_mono());
+}
+
 bool checkout_move_settles(struct run *run)
 {
     if (publication_is_given_up(&run->publisher.publication) || is_quiet(run))
@@ -395,6 +405,9 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
     autofree char *aside = aside_path(run);
     struct err why = {0};
     bool taken;
+    *ret = FORWARD_BUSY;
+    if (is_still_busy(run, path))
+        return 0;
     if (keep_commits_since_mark(run, &why))
         record_error(run, -1, &why);
     if (!git_dir || base_lock_mark(&p->lock, err) ||
@@ -403,7 +416,9 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
     *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
     if (!taken)
         refuse_by_lock(run, git_dir);
-    else if (branch_is_checked_out(git_dir, run->base.ref) == has_base && is_quiet(run))
+    else if (!is_quiet(run))
+        p->git_seen = true;
+    else if (branch_is_checked_out(git_dir, run->base.ref) == has_base)
         *ret = FORWARD_READY;
     if (*ret != FORWARD_READY)
         checkout_move_unlock_checkout(run);

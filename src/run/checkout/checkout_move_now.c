@@ -42,9 +42,9 @@ int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo,
         buf_addf(words, "fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
         return 0;
     }
-    *ret_ready = branch_is_checked_out(git_dir, ref) == has_ref;
-    if (*ret_ready)
+    if (branch_is_checked_out(git_dir, ref) == has_ref)
         (void)checkout_lock_await_quiet(l);
+    *ret_ready = branch_is_checked_out(git_dir, ref) == has_ref; /* a switch may just have ended */
     return 0;
 }
 

@@ -1,6 +1,5 @@
 #include "run/checkout/checkout_note.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
@@ -8,11 +7,11 @@
 #include "run/checkout/checkout_lock.h"
 #include "run/checkout/checkout_move.h"
 #include "run/checkout/checkout_move_now.h"
+#include "run/checkout/repair/checkout_follow.h"
 #include "run/checkout/repair/checkout_repair.h"
 #include "run/checkout/repair/checkout_take_back.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
-#include "workspace/commit/commit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -74,31 +73,6 @@ static struct git_place git_place_of(const struct git_repo *there)
         .git_dir = there->git_dir, .common = there->common, .work_tree = there->root};
 }
 
-static void add_names(struct map *names, const struct buf *list, void *value)
-{
-    for (const char *s = list->s; s < list->s + list->len; s += strlen(s) + 1)
-        (void)map_put(names, s, strlen(s), value);
-}
-
-/* *ret_yes: the index shows part of the move, that is, a path that the move changes has its new
- * entry. */
-static int index_shows_move(const struct git_repo *there, const char *from, const char *to,
-                            bool *ret_yes, struct err *err)
-{
-    struct git_place at = git_place_of(there);
-    autobuf struct buf moved = BUF_INIT, other = BUF_INIT;
-    automap struct map differs = {0};
-    *ret_yes = false;
-    if (commit_paths(&at, from, to, &moved, err) ||
-        git_call(&at, &other, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
-                 "--no-ext-diff", to, "--", NULL))
-        return -1;
-    add_names(&differs, &other, &differs);
-    for (const char *s = moved.s; !*ret_yes && s < moved.s + moved.len; s += strlen(s) + 1)
-        *ret_yes = !map_get(&differs, s, strlen(s));
-    return 0;
-}
-
 /* Finds the commit to which we move the branch. If others have put commits on the branch since,
  * that is a merge. *ret_to stays empty if the two do not merge, or if someone took the branch
  * back. */
@@ -148,7 +122,7 @@ static int finish_locked_move(const struct checkout_lock *l, const struct git_re
     if (!to.len && !done)
         return 0;
     move.to = to.len ? to.s : note->to;
-    if ((to.len && index_shows_move(there, now, to.s, &shown, err)) ||
+    if ((to.len && checkout_index_shows_move(there, now, to.s, &shown, err)) ||
         checkout_lock_prepare(l, there->common, now, &env, err) ||
         checkout_repair(there, index, state, to.len ? now : note->from, move.to, to.len > 0,
                         &repaired, err) ||

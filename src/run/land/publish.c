@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "git/batch.h"
+#include "git/checkout/branch_use.h"
 #include "git/merge/first_parents.h"
 #include "git/merge/merge.h"
 #include "run/checkout/base_lock.h"
@@ -13,6 +14,7 @@
 #include "run/checkout/checkout_lock.h"
 #include "run/checkout/checkout_move.h"
 #include "run/checkout/checkout_note.h"
+#include "run/checkout/late_switch.h"
 #include "run/report.h"
 #include "run/state/merge_place.h"
 #include "run/state/record.h"
@@ -201,11 +203,12 @@ static void finish_when_quiet(void *ctx)
     enum { PAUSE_MS = 5 };
     struct run *run = ctx;
     struct publisher *p = &run->publisher;
-    if (checkout_move_settles(run)) {
+    if (checkout_move_settles(run) || late_switch_awaits(run)) {
         watch_free(p->wait);
         p->wait = loop_timer(run->loop, PAUSE_MS, finish_when_quiet, run);
         return;
     }
+    late_switch_follow(run);
     checkout_lock_release(&p->checkout);
     base_lock_done(&p->lock);
     publication_end(&run->publisher.publication);
@@ -334,6 +337,7 @@ static int move_ref(struct run *run, struct err *err)
         return -1;
     base_lock_unmark(&run->publisher.lock, moved);
     if (moved) {
+        run->publisher.moved_from = mem_str(run->base.published);
         set_moved(run, run->publisher.target);
         finish_when_quiet(run);
     } else {
@@ -365,6 +369,7 @@ static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
     free(run->base.tip);
     run->base.tip = mem_str(to);
     run_report_kind(run, ENGINE_TIP_MOVED);
+    p->moved_from = mem_str(p->base_seen.s);
     set_moved(run, to);
     return 0;
 }
@@ -398,25 +403,6 @@ static void finish_killed_move(struct run *run)
         record_error(run, -1, &err);
 }
 
-/* Looks for the user again, once others cannot lock the checkout. A git that we have seen there for
- * so long mostly waits in an editor. But it may also have read the base and be about to write HEAD:
- * if the base moved now, the checkout would show what lands as deleted. `path`: the checkout of the
- * base, or NULL. */
-static int look_again(struct run *run, const char *path, bool *ret_used, struct err *err)
-{
-    bool quiet = path ? clock_mono() < run->publisher.publication.git_wait_until
-                      : strcmp(run->base.tip, run->base.published) == 0;
-    if (base_use_look(run, ret_used, err))
-        return -1;
-    return *ret_used || quiet ? 0 : base_use_find_git(run, path, ret_used, err);
-}
-
-static void unlock_and_wait(struct run *run)
-{
-    checkout_move_unlock_checkout(run);
-    wait_because(run, PUBLICATION_USER);
-}
-
 /* Moves the checkout. Once nobody else can change it, we check HEAD, the user's operations and
  * the branch again. If the base conflicts with the tip, git refuses to move it and says why. */
 static int move_checkout(struct run *run, const char *path, struct err *err)
@@ -428,13 +414,16 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
     if (checkout_move_lock_checkout(run, path, true, &outcome, err))
         return -1;
     if (outcome == FORWARD_READY) {
-        if (look_again(run, path, &used, err) || git_resolve(&at, run->base.ref, &now, err))
+        if (base_use_look_again(run, path, &used, err) ||
+            git_resolve(&at, run->base.ref, &now, err))
             return -1;
+        bool here = branch_is_checked_out(run->publisher.checkout.git_dir, run->base.ref);
         if (used) {
-            unlock_and_wait(run);
+            checkout_move_unlock_checkout(run);
+            wait_because(run, PUBLICATION_USER);
             return 0;
         }
-        if (strcmp(now.s, run->publisher.base_seen.s) == 0)
+        if (here && strcmp(now.s, run->publisher.base_seen.s) == 0)
             return checkout_move_start(run, path, on_checkout_moved, err);
         checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
@@ -448,7 +437,7 @@ static int move_checkout(struct run *run, const char *path, struct err *err)
 
 /* Locks the user's checkout while the ref moves: a git that switches to the base meanwhile would
  * show what lands as deleted. If the lock of another git stays, we move the branch anyway,
- * because it is not checked out; look_again() finds a git that switches. */
+ * because it is not checked out; base_use_look_again() finds a git that switches. */
 static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *err)
 {
     enum checkout_move_try outcome;
@@ -462,34 +451,46 @@ static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *e
     return 0;
 }
 
+/* Locks the checkout before the ref of a base moves that is checked out nowhere. If *ret_ready is
+ * false, we wait for somebody. A rebase may have detached HEAD, or a switch may have ended, just
+ * now. */
+static int prepare_ref(struct run *run, bool *ret_ready, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT;
+    bool used = false, locked = true;
+    *ret_ready = false;
+    if (strcmp(run->base.tip, run->base.published) != 0 && lock_checkout_for_ref(run, &locked, err))
+        return -1;
+    if (!locked) {
+        wait_because(run, PUBLICATION_OTHER_GIT);
+        return 0;
+    }
+    if (base_use_look_again(run, NULL, &used, err) || late_switch_find(run, &path, err))
+        return -1;
+    *ret_ready = !used && !path.len;
+    if (!*ret_ready) {
+        checkout_move_unlock_checkout(run);
+        wait_because(run, used ? PUBLICATION_USER : PUBLICATION_OTHER_GIT);
+    }
+    return 0;
+}
+
 /* Finds the checkout before it looks at the base: after that every millisecond counts. */
 static int try_to_move(struct run *run, struct err *err)
 {
     struct publication *p = &run->publisher.publication;
     autobuf struct buf path = BUF_INIT;
     bool moved = false, used, ready = true;
-    if (base_use_look(run, &used, err))
+    if (base_use_look_first(run, &path, &used, err))
         return -1;
     if (used) {
         wait_because(run, PUBLICATION_USER);
         return 0;
     }
-    if (checkout_move_find(run, run->base.ref, &path, err))
+    if (!path.len && prepare_ref(run, &ready, err))
         return -1;
-    if (!path.len && strcmp(run->base.tip, run->base.published) != 0 &&
-        lock_checkout_for_ref(run, &ready, err))
-        return -1;
-    if (!ready) {
-        wait_because(run, PUBLICATION_OTHER_GIT);
+    if (!ready)
         return 0;
-    }
-    if (!path.len &&
-        look_again(run, NULL, &used, err)) /* a rebase may have detached HEAD just now */
-        return -1;
-    if (used) {
-        unlock_and_wait(run);
-        return 0;
-    }
     if (!path.len && publication_holds_base(p) && hold_and_move_base(run, &moved, err))
         return -1;
     int64_t begin = clock_mono();
@@ -574,6 +575,7 @@ void publisher_done(struct publisher *p)
     base_lock_done(&p->lock);
     buf_done(&p->base_seen);
     free(p->target);
+    free(p->moved_from);
 }
 
 static char *make_advice(const struct run *run)

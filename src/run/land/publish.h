@@ -27,8 +27,10 @@ struct publisher {
     bool fast_forward_marked,
         fast_forward_noted; /* we wrote the marks of the current fast-forward */
     struct checkout_lock checkout;
+    bool git_seen;      /* another git was at work in the checkout when we had locked it */
     bool may_be_undone; /* the user may take the base back by aborting an operation */
     char *target;
+    char *moved_from; /* the ref of the base has moved from this commit, without a checkout */
     void (*after_move)(struct run *run, bool moved); /* called when that git has ended */
     void (*after)(struct run *run);
     struct watch *pause; /* ends the wait for more landings before we publish */

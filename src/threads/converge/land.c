@@ -196,19 +196,22 @@ static int move_ref(struct branch_landing *l, bool *ret_moved, struct err *err)
     return 0;
 }
 
-/* *ret_yes is true if the branch has not moved since we merged, and the user is not in the middle
- * of an operation or of a switch to the branch. `path`: its checkout, or NULL. */
+/* *ret_yes is true if neither the branch nor its checkout has changed since we merged, and the user
+ * is not in the middle of an operation or of a switch to the branch. `path`: its checkout, or NULL.
+ */
 static int is_unchanged(struct branch_landing *l, const char *path, bool *ret_yes, struct err *err)
 {
-    autobuf struct buf current = BUF_INIT;
+    autobuf struct buf current = BUF_INIT, now = BUF_INIT;
     autofree char *used = NULL;
     if (base_use_words(l->c->repo, l->ref, NULL, &used, err) ||
         (!used && base_use_git_words(l->c->repo, l->ref, NULL, path, &used, err)) ||
+        checkout_move_place(l->c->repo, l->ref, &now, err) || /* a switch may just have ended */
         git_resolve(&l->at, l->ref, &current, err))
         return -1;
     if (used)
         buf_addstr(&l->git_message, used);
-    *ret_yes = !used && strcmp(current.s, l->old_tip.s) == 0;
+    l->retry = !used && (now.len > 0) != (path != NULL);
+    *ret_yes = !used && !l->retry && strcmp(current.s, l->old_tip.s) == 0;
     return 0;
 }
 
