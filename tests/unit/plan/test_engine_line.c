@@ -23,8 +23,6 @@
         {.kind = kind_, .task = -1}, name                                                          \
     }
 
-static const struct session_facts all_of_session = {true, true, true, true};
-
 /* One row for each event at least. A journal that holds such a line must stay readable. */
 static const struct {
     struct engine_event ev;
@@ -137,7 +135,7 @@ static const struct {
                   .keeps_workspaces = true,
                   .saved = true,
                   .has_candidate = true,
-                  .session = all_of_session,
+                  .session = {true, true, true, true},
                   .at_limit = {.kind = OUTCOME_REPAIR,
                                .repair = REPAIR_CONFLICT,
                                .workspace = WORKSPACE_PASSED_ON,
