@@ -359,6 +359,7 @@ int run_go(struct run *run, struct err *err)
     begin_work(run);
     int rc = end_work(run, loop_run(run->loop, err), err);
     run_finish(run);
+    record_last_events(run);
     logs_discard(run);
     warden_dismiss(&run->warden);
     return rc;

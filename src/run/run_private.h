@@ -227,13 +227,20 @@ struct overlay_fill {
     VEC(struct layers_hold) holds; /* workspaces from before the run was resumed */
 };
 
+/* Lines of the journal of the engine that are not in the store yet. */
+struct engine_lines {
+    struct buf text;
+    size_t written; /* bytes that the open group of the store has */
+};
+
 enum { RUN_SIGNALS = 4 };
 
 struct run {
     struct plan_file *pf;
     struct run_options opts;
     struct loop *loop;
-    const struct engine *engine; /* report.c changes it */
+    const struct engine *engine; /* report.c changes it ... */
+    struct engine_lines journal; /* ... and record.c writes what it has heard */
     struct secrets secrets;
     struct config_file config;
     struct ports ports;
@@ -381,6 +388,7 @@ void record_landed(struct run *run, const struct buf *lines);
 void record_committed(struct run *run, uint32_t task);
 int record_begin(struct run *run, struct err *err); /* writes the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
+void record_last_events(struct run *run); /* of the engine, after that */
 
 /* run/attempt/process.c: starts a process that the attempt waits for; calls `next` when it has
  * ended. If `dir` is NULL, it starts in the workspace. */
