@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "plan/engine/attempt/retry.h"
 #include "plan/engine/engine.h"
+#include "plan/engine/engine_journal.h"
 #include "plan/engine/task_state.h"
 #include "run/agent/run_agent.h"
 #include "run/attempt/end.h"
@@ -33,6 +34,7 @@ void run_engine_new(struct run *run)
     struct engine *e = mem_alloc(sizeof(*e));
     engine_init(e, &run->pf->plan, run->opts.no_wait);
     run->engine = e;
+    run->journal.lines = (struct buf)BUF_INIT;
     for (size_t i = 0; i < run->pf->plan.task_count; i++)
         run->tasks[i].life = &e->tasks[i];
 }
@@ -48,10 +50,12 @@ void run_engine_set_lanes(struct run *run, const struct task_lanes *lanes, size_
     engine_make_lanes(changeable_engine(run), count);
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++)
         engine_set_lanes(changeable_engine(run), t, lanes[t].own, lanes[t].fallback);
+    engine_journal_begin(&run->journal.lines, run->engine, run->opts.wanted);
 }
 
 void run_engine_free(struct run *run)
 {
+    buf_done(&run->journal.lines);
     engine_done(changeable_engine(run));
     free(changeable_engine(run));
 }
@@ -125,13 +129,13 @@ static void carry_out(struct run *run, const struct action *a, const struct engi
 
 void run_answer(struct run *run, const struct engine_event *ev, struct actions *ret)
 {
-    engine_event(changeable_engine(run), ev, ret);
+    engine_journal_event(&run->journal.lines, changeable_engine(run), ev, ret);
 }
 
 size_t run_report(struct run *run, const struct engine_event *ev)
 {
     struct actions actions = {0};
-    engine_event(changeable_engine(run), ev, &actions);
+    run_answer(run, ev, &actions);
     for (size_t i = 0; i < actions.list.n; i++)
         carry_out(run, &actions.list.v[i], ev);
     size_t n = actions.list.n;
@@ -160,7 +164,7 @@ void task_report_if(struct run *run, uint32_t task, enum engine_event_kind kind,
 bool run_ask(struct run *run, const struct engine_event *ev, struct action *ret)
 {
     struct actions actions = {0};
-    engine_event(changeable_engine(run), ev, &actions);
+    run_answer(run, ev, &actions);
     bool some = actions.list.n;
     if (some)
         *ret = actions.list.v[0];

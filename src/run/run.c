@@ -159,7 +159,7 @@ static int start_run(struct run *run, struct err *err)
     if (run->base.name && !run->work.only_reads && git_batch_get_ready(run->batch, err))
         return -1;
     if (dirs_make(run->files.state, err) ||
-        (!run->store && store_open(&run->store, run->files.state, true, err)) ||
+        (!run->journal.store && store_open(&run->journal.store, run->files.state, true, err)) ||
         make_folders(run, err) || write_run_files(run, err) || freeze_git(run, err) ||
         durable_mend(run, err) || warden_start(&run->guard.warden, run->opts.self, run->id, err))
         return -1;
@@ -226,7 +226,7 @@ static void report_git_news(struct run *run)
 static void report_store_notice(struct run *run)
 {
     struct err err = {0};
-    const char *notice = store_notice(run->store);
+    const char *notice = store_notice(run->journal.store);
     if (notice && err_set(&err, ERR_ENV, "%s", notice))
         record_error(run, -1, &err);
 }
@@ -340,6 +340,7 @@ int run_go(struct run *run, struct err *err)
     begin_work(run);
     int rc = end_work(run, loop_run(run->loop, err), err);
     run_finish(run);
+    record_last_events(run);
     logs_discard(run);
     warden_dismiss(&run->guard.warden);
     return rc;

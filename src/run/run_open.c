@@ -159,7 +159,7 @@ void run_close(struct run *run)
     pool_done(run);
     git_batch_free(run->batch);
     resume_free(run->resume);
-    store_close(run->store);
+    store_close(run->journal.store);
     own_close(&run->files.lock);
     char *const owned[] = {
         run->guard.path,  run->id,           run->files.dir,      run->work.dir,

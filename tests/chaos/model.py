@@ -229,11 +229,21 @@ def check_fsck(world):
     want(p.returncode == 0, f'fsck: {p.stdout}{p.stderr}')
 
 
+def check_journal(engine):
+    """The journal of the engine replays to the states that the store has. A task that starts has a new row a moment later."""
+    code, out, err = engine.ask('__replay', engine.told['run'])
+    want(code == 0, f'replay: {code}: {err}')
+    for task, replayed, stored in map(str.split, out.splitlines()):
+        starts = (stored, replayed) == ('waiting', 'preparing') and engine.told['state'] != 'finished'
+        want(replayed == stored or starts, f'{task} is {stored}, and {replayed} in a replay')
+
+
 def check_between(engine):
     check_said(engine)
     check_history(engine.world)
     if engine.told:
         check_told(engine)
+        check_journal(engine)
 
 
 def check_end(world, blocked=None):

@@ -18,6 +18,7 @@ const struct command *const cli_commands[] = {
     &cmd_salvage,  &cmd_clean,      &cmd_init,    &cmd_convert,  &cmd_skill,      &cmd_doctor,
     &cmd_help,     &cmd_completion, &cmd_man,     &cmd_sim,      &cmd_own_commit, &cmd_own_hook,
     &cmd_bring,    &cmd_remove,     &cmd_warden,  &cmd_inside,   &cmd_snapshot,   &cmd_fill,
+    &cmd_replay,
 };
 const size_t cli_command_count = ARRAY_LEN(cli_commands);
 

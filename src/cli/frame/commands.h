@@ -38,6 +38,7 @@ extern const struct command cmd_pause;
 extern const struct command cmd_rehearse;
 extern const struct command cmd_report;
 extern const struct command cmd_remove;
+extern const struct command cmd_replay;
 extern const struct command cmd_snapshot;
 extern const struct command cmd_resume;
 extern const struct command cmd_retry;

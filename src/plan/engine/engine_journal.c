@@ -4,6 +4,7 @@
 #include "plan/engine/engine_line.h"
 #include "plan/engine/engine_private.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,12 +61,27 @@ static void done_setup(struct setup *s)
     free(s->fallback);
 }
 
+/* A number that tells plans with other tasks, or another order of them, apart. */
+static int64_t identify_plan(const struct plan *plan)
+{
+    uint64_t hash = 0xCBF29CE484222325U;
+    for (size_t t = 0; t < plan->task_count; t++) {
+        for (const char *c = plan->tasks[t].id;; c++) {
+            hash = (hash ^ (unsigned char)*c) * 0x100000001B3U;
+            if (!*c)
+                break;
+        }
+    }
+    return (int64_t)(hash >> 1);
+}
+
 void engine_journal_begin(struct buf *out, const struct engine *e, const bool *wanted)
 {
     size_t n = e->plan->task_count;
     autofree int32_t *values = mem_array(n, sizeof(*values));
-    buf_addf(out, "begin format=%d tasks=%zu workers=%zu no-wait=%s lanes=%zu", FORMAT, n,
-             e->sched.workers, e->no_wait ? "yes" : "no", e->lanes.count);
+    buf_addf(out, "begin format=%d plan=%" PRId64 " tasks=%zu workers=%zu no-wait=%s lanes=%zu",
+             FORMAT, identify_plan(e->plan), n, e->sched.workers, e->no_wait ? "yes" : "no",
+             e->lanes.count);
     for (size_t t = 0; t < n; t++)
         values[t] = !wanted || wanted[t];
     add_list(out, "wanted", values, n);
@@ -78,12 +94,13 @@ void engine_journal_begin(struct buf *out, const struct engine *e, const bool *w
     buf_addch(out, '\n');
 }
 
-static bool read_numbers(struct engine_cursor *c, size_t tasks, struct setup *s)
+static bool read_numbers(struct engine_cursor *c, const struct plan *plan, struct setup *s)
 {
-    int64_t n, lanes_most = 2 * (int64_t)tasks + 1; /* each has one, and perhaps a fallback */
+    int64_t tasks = (int64_t)plan->task_count, id = identify_plan(plan), n;
+    int64_t lanes_most = 2 * tasks + 1; /* each has one, and perhaps a fallback */
     if (!engine_line_skip(c, "begin format=") || !engine_line_read_number(c, FORMAT, FORMAT, &n) ||
-        !engine_line_skip(c, " tasks=") ||
-        !engine_line_read_number(c, (int64_t)tasks, (int64_t)tasks, &n) ||
+        !engine_line_skip(c, " plan=") || !engine_line_read_number(c, id, id, &n) ||
+        !engine_line_skip(c, " tasks=") || !engine_line_read_number(c, tasks, tasks, &n) ||
         !engine_line_skip(c, " workers=") ||
         !engine_line_read_number(c, 0, INT64_MAX, &s->workers) || !engine_line_skip(c, " no-wait="))
         return false;
@@ -127,7 +144,7 @@ static int replay_begin(struct engine_replay *r, struct engine_cursor c, struct 
         .own = mem_array(n, sizeof(*s.own)),
         .fallback = mem_array(n, sizeof(*s.fallback)),
     };
-    if (!read_numbers(&c, n, &s) || !read_lists(&c, n, &s))
+    if (!read_numbers(&c, r->plan, &s) || !read_lists(&c, n, &s))
         return err_set(err, ERR_ENV, "a section of the journal does not begin as it should");
     begin_section(r, &s);
     return 0;

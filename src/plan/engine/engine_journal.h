@@ -4,11 +4,12 @@
  * A section holds the life of one engine. It begins with a line that has the set-up of the engine,
  * and the number of the format; a line for each event follows (engine_line.h):
  *
- *     begin format=1 tasks=12 workers=4 no-wait=no lanes=2 wanted=1*12 own=0*10,1*2 fallback=-1*12
+ *     begin format=1 plan=77 tasks=4 workers=4 no-wait=no lanes=2 wanted=1*4 own=0*3,1*1 ...
  *     starts-next
  *     attempt-opened task=0
  *
- * The lists have one value per task; 0*10 stands for ten zeros.
+ * `plan` identifies the tasks and their order. The lists have one value per task; 0*3 stands for
+ * three zeros.
  */
 #ifndef PLAN_ENGINE_ENGINE_JOURNAL_H
 #define PLAN_ENGINE_ENGINE_JOURNAL_H

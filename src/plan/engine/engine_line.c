@@ -189,6 +189,14 @@ void engine_line_add_number(struct buf *out, int64_t n)
     add_digits(out, n < 0 ? -(uint64_t)n : (uint64_t)n, n < 0);
 }
 
+/* Tells -0 from 0, and finds that "not a number" is the same. */
+static uint64_t get_bits(double n)
+{
+    uint64_t bits;
+    memcpy(&bits, &n, sizeof(bits));
+    return bits;
+}
+
 /* The shortest text that gives the same number again. */
 static void add_real(struct buf *out, double n)
 {
@@ -196,8 +204,7 @@ static void add_real(struct buf *out, double n)
     for (int digits = 15; digits <= 17; digits++) {
         buf_cut(out, len);
         buf_addf(out, "%.*g", digits, n);
-        double again = strtod(out->s + len, NULL);
-        if (memcmp(&again, &n, sizeof(n)) == 0)
+        if (get_bits(strtod(out->s + len, NULL)) == get_bits(n))
             return;
     }
 }

@@ -54,7 +54,7 @@ static void store_usage(struct attempt *attempt)
         .usd = usd,
         .prices = date,
     };
-    if (store_put_spending(run->store, &s, &err))
+    if (store_put_spending(run->journal.store, &s, &err))
         run_fail(run, &err);
 }
 

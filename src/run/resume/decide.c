@@ -276,8 +276,8 @@ static int load_evidence(struct run *run, const struct run_folder *saved, bool w
                                    .base_ref = run->base.ref,
                                    .base_commit = saved->base_commit,
                                    .branch = run->opts.branch};
-    if (store_open(&run->store, run->files.state, writes, err) ||
-        evidence_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
+    if (store_open(&run->journal.store, run->files.state, writes, err) ||
+        evidence_load(&run->resume->past, run->journal.store, &query, err) || check_result(run, err) ||
         overlay_fill_see_past(run, err))
         return -1;
     find_tip(run, saved);

@@ -240,7 +240,7 @@ static int drop_task(struct run *run, const struct evidence_task *p, struct err 
                                                "anabranch: dropped", &moved, err)
                                 : 0;
     workspace_done(&ws);
-    return rc ? rc : store_drop_task(run->store, run->id, p->row.id, err);
+    return rc ? rc : store_drop_task(run->journal.store, run->id, p->row.id, err);
 }
 
 static int record_tasks(struct run *run, struct err *err)
@@ -287,7 +287,7 @@ int resume_begin(struct run *run, struct err *err)
         restore_saved(run);
     for (size_t i = 0; i < r->dropped_count; i++) {
         if (run->base.name ? drop_task(run, r->dropped[i], err)
-                           : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
+                           : store_drop_task(run->journal.store, run->id, r->dropped[i]->row.id, err))
             return -1;
     }
     return r->one

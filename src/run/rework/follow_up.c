@@ -62,7 +62,7 @@ void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node
         record(run, EV_TASK_FAILED, task, data);
         return;
     }
-    bool outer = store_in_group(run->store);
+    bool outer = store_in_group(run->journal.store);
     if (!outer)
         record_together(run);
     node_put_string(a, data, "landed", tr->landed_before);

@@ -14,6 +14,7 @@
 #include "sys/own_fd.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 static struct event make_event(const struct run *run, enum event_kind kind, int64_t task,
@@ -40,7 +41,7 @@ static int write_event(struct run *run, struct event *ev, struct err *err)
         .attempt = ev->attempt,
         .data = ev->data ? json.s : NULL,
     };
-    int rc = store_add_event(run->store, &row, err);
+    int rc = store_add_event(run->journal.store, &row, err);
     ev->seq = row.seq;
     return rc;
 }
@@ -51,12 +52,50 @@ static void notify_observers(struct run *run, const struct event *ev)
         run->audience.observers.v[i].fn(run->audience.observers.v[i].ctx, ev);
 }
 
+/* Begins what is recorded at once. If several writes belong together, they form a group, unless
+ * they are in one already. First come the events that the engine has heard: nobody hears of what
+ * they led to before they are in the store. */
+static int begin_step(struct run *run, bool on_disk, bool *ret_group, struct err *err)
+{
+    const struct journal *j = &run->journal;
+    const char *more = j->lines.s + j->written;
+    bool begins = !store_in_group(run->journal.store) && (on_disk || *more);
+    *ret_group = false;
+    if (begins && (on_disk ? store_begin : store_begin_soon)(run->journal.store, err))
+        return -1;
+    *ret_group = begins;
+    run->journal.written = j->lines.len;
+    return *more ? store_add_engine_events(run->journal.store, run->id, more, err) : 0;
+}
+
+/* Always ends the group. If a write in it fails, the store discards all of it, and the next group
+ * has these lines of the journal again. */
+static int end_step(struct run *run, bool group, int rc, struct err *err)
+{
+    struct journal *j = &run->journal;
+    if (!group)
+        return rc;
+    rc = store_commit(run->journal.store, rc ? NULL : err) ? -1 : rc;
+    size_t left = rc ? j->lines.len : j->lines.len - j->written;
+    memmove(j->lines.s, j->lines.s + j->lines.len - left, left);
+    buf_cut(&j->lines, left);
+    j->written = 0;
+    return rc;
+}
+
+static int write_alone(struct run *run, struct event *ev, struct err *err)
+{
+    bool group;
+    int rc = begin_step(run, false, &group, err);
+    return end_step(run, group, rc ? rc : write_event(run, ev, err), err);
+}
+
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
 {
     struct arena a = {0};
     struct event ev = make_event(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
-    if (run->store && write_event(run, &ev, &err)) /* a dry run has none */
+    if (run->journal.store && write_alone(run, &ev, &err)) /* a dry run has none */
         run_fail(run, &err);
     notify_observers(run, &ev); /* even if the write failed: observers must see why the run ends */
     arena_done(&a);
@@ -102,39 +141,40 @@ static int write_task(struct run *run, uint32_t task, struct err *err)
         .tokens_out = use->tokens_out,
         .usd = use->usd,
     };
-    return store_put_task(run->store, &row, err);
+    return store_put_task(run->journal.store, &row, err);
 }
 
 void record_task(struct run *run, uint32_t task)
 {
     struct err err = {0};
-    if (write_task(run, task, &err))
+    bool group;
+    int rc = begin_step(run, false, &group, &err);
+    if (end_step(run, group, rc ? rc : write_task(run, task, &err), &err))
         run_fail(run, &err);
 }
 
-/* Always ends the transaction: if a write in it fails, the store discards all of it. */
 static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
 {
-    bool outer = store_in_group(run->store);
-    if (!outer && store_begin(run->store, err))
-        return -1;
-    int rc = task >= 0 ? write_task(run, (uint32_t)task, err) : 0;
+    bool group;
+    int rc = begin_step(run, true, &group, err);
+    if (rc == 0 && task >= 0)
+        rc = write_task(run, (uint32_t)task, err);
     if (rc == 0 && ev)
         rc = write_event(run, ev, err);
-    return !outer && store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+    return end_step(run, group, rc, err);
 }
 
 void record_together(struct run *run)
 {
     struct err err = {0};
-    if (store_begin(run->store, &err))
+    if (store_begin(run->journal.store, &err))
         run_fail(run, &err);
 }
 
 void record_end_of_group(struct run *run)
 {
     struct err err = {0};
-    if (store_in_group(run->store) && store_commit(run->store, &err))
+    if (end_step(run, store_in_group(run->journal.store), 0, &err))
         run_fail(run, &err);
 }
 
@@ -173,7 +213,7 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
         .pid_start = proc_table_start(getpid()),
         .exit_code = exit_code,
     };
-    return store_put_run(run->store, &row, err);
+    return store_put_run(run->journal.store, &row, err);
 }
 
 static void append_lines(struct run *run, const char *name, const struct buf *lines)
@@ -202,24 +242,32 @@ void record_committed(struct run *run, uint32_t task)
 
 int record_begin(struct run *run, struct err *err)
 {
-    if (store_begin(run->store, err))
-        return -1;
-    int rc = write_run(run, "running", 0, err);
+    bool group;
+    int rc = begin_step(run, true, &group, err);
+    rc = rc ? rc : write_run(run, "running", 0, err);
     for (uint32_t t = 0; rc == 0 && t < run->pf->plan.task_count; t++) {
         if (!run->opts.wanted || run->opts.wanted[t])
             rc = write_task(run, t, err);
     }
-    return store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+    return end_step(run, group, rc, err);
 }
 
 int record_end(struct run *run, const char *state, int exit_code, struct err *err)
 {
     struct event ev = make_event(run, EV_RUN_FINISHED, -1, NULL);
-    int rc = store_begin(run->store, err);
-    if (rc == 0) {
+    bool group;
+    int rc = begin_step(run, true, &group, err);
+    if (rc == 0)
         rc = write_run(run, state, exit_code, err) || write_event(run, &ev, err) ? -1 : 0;
-        rc = store_commit(run->store, rc ? NULL : err) ? -1 : rc;
-    }
+    rc = end_step(run, group, rc, err);
     notify_observers(run, &ev);
     return rc;
+}
+
+/* The result is recorded already, so a failure does not matter. */
+void record_last_events(struct run *run)
+{
+    bool group;
+    int rc = begin_step(run, false, &group, NULL);
+    (void)end_step(run, group, rc, NULL);
 }

@@ -32,5 +32,6 @@ void record_landed(struct run *run, const struct buf *lines);
 void record_committed(struct run *run, uint32_t task);
 int record_begin(struct run *run, struct err *err); /* writes the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
+void record_last_events(struct run *run); /* of the engine, after that */
 
 #endif

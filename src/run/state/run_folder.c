@@ -216,10 +216,10 @@ static int write_both(const struct run *run, bool hide, struct err *err)
     put_run(run, hide, &text);
     add_digest("plan", &plan, &digests);
     add_digest("run", &text, &digests);
-    return add_digests(run->store, run->id, &digests, err) ||
+    return add_digests(run->journal.store, run->id, &digests, err) ||
                    file_replace_private(plan_path, plan.s, plan.len, err) ||
                    file_replace_private(run_path, text.s, text.len, err) ||
-                   store_put_seal(run->store, run->id, digests.s, err)
+                   store_put_seal(run->journal.store, run->id, digests.s, err)
                ? -1
                : 0;
 }

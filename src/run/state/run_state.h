@@ -86,6 +86,13 @@ struct notices {
     bool foreign_steering_recorded; /* an agent of another run tried to steer this one */
 };
 
+/* The journal. record.c writes it. */
+struct journal {
+    struct store *store;
+    struct buf lines; /* of the engine's events that are not in the store yet */
+    size_t written;   /* bytes of them that the open group of the store has */
+};
+
 enum { RUN_SIGNALS = 4 };
 
 struct turn {
@@ -100,7 +107,7 @@ struct run {
     struct run_options opts;
     struct loop *loop;
     const struct engine *engine; /* report.c changes it */
-    struct store *store;
+    struct journal journal;
     struct git_batch *batch;
     struct task_run *tasks;
     char *id;

@@ -63,7 +63,7 @@ static void note_folder(struct other_runs *o, const struct run *run, const char 
     if (run_folder_load(&saved, dir, &none))
         return;
     if (saved.options.branch)
-        (void)store_each_task(run->store, id, note_branch, &s, &none);
+        (void)store_each_task(run->journal.store, id, note_branch, &s, &none);
     if (saved.options.own_file)
         strv_push(&o->files, saved.options.own_file);
     if (saved.options.log_dir)
@@ -96,7 +96,7 @@ static void load_others(struct other_runs *o, const struct run *run)
     if (o->loaded)
         return;
     o->loaded = true;
-    (void)store_each_run(run->store, note_run, &s, &none);
+    (void)store_each_run(run->journal.store, note_run, &s, &none);
     for (size_t i = 0; i < s.ids.n; i++)
         note_folder(o, run, s.ids.v[i]);
     load_notes(o, run);

@@ -215,7 +215,7 @@ static bool is_in_other_tip(struct run *run, const char *commit)
         return false;
     buf_addch(&out, '\n');
     struct tip_search o = {.run = run, .tips = out.s};
-    return store_each_run(run->store, find_run_of_tip, &o, &none) == 0 && o.found;
+    return store_each_run(run->journal.store, find_run_of_tip, &o, &none) == 0 && o.found;
 }
 
 /* True if another run has landed the commit, according to the store and the refs of runs. Anyone
@@ -224,7 +224,7 @@ static bool was_landed_by_other_run(struct run *run, const char *commit)
 {
     struct err none = {0};
     bool yes = false;
-    return (store_has_landed(run->store, commit, &yes, &none) == 0 && yes) ||
+    return (store_has_landed(run->journal.store, commit, &yes, &none) == 0 && yes) ||
            is_in_other_tip(run, commit);
 }
 

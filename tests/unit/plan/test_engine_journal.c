@@ -37,8 +37,9 @@ static void test_a_section_begins_with_the_set_up(void **state)
     engine_fixture_build(&f, "0 | 1 fallback | 2 fallback | 3 | run workers 3 no-wait");
     struct engine_replay r = start_replay(&f, &e);
     engine_journal_begin(&text, &f.engine, wanted);
-    assert_string_equal(text.s, "begin format=1 tasks=4 workers=3 no-wait=yes lanes=2 "
-                                "wanted=1*2,0*1,1*1 own=0*4 fallback=-1*1,1*2,-1*1\n");
+    assert_string_equal(
+        text.s, "begin format=1 plan=8238100900402362834 tasks=4 workers=3 no-wait=yes lanes=2 "
+                "wanted=1*2,0*1,1*1 own=0*4 fallback=-1*1,1*2,-1*1\n");
     assert_int_equal(engine_replay_text(&r, text.s, &err), 0);
     assert_int_equal(r.sections, 1);
     assert_int_equal(e.sched.workers, 3);
@@ -94,7 +95,8 @@ static void test_idle_questions_leave_no_line(void **state)
     engine_fixture_drop(&f);
 }
 
-#define BEGIN  "begin format=1 tasks=2 workers=1 no-wait=no lanes=2 "
+#define PLAN   "plan=2798661700575743270 "
+#define BEGIN  "begin format=1 " PLAN "tasks=2 workers=1 no-wait=no lanes=2 "
 #define LISTS  "wanted=1*2 own=0*2 fallback=-1*2\n"
 #define ENGINE BEGIN LISTS
 
@@ -110,13 +112,15 @@ static void test_other_text_is_refused(void **state)
         "landing-failed\n",
         "begin\n",
         "begin \n",
-        "begin format=2 tasks=2 workers=1 no-wait=no lanes=2 " LISTS,
-        "begin format=1 tasks=3 workers=1 no-wait=no lanes=2 "
+        "begin format=2 " PLAN "tasks=2 workers=1 no-wait=no lanes=2 " LISTS,
+        "begin format=1 " PLAN "tasks=3 workers=1 no-wait=no lanes=2 "
         "wanted=1*3 own=0*3 fallback=-1*3\n",
-        "begin format=1 tasks=2 workers=-1 no-wait=no lanes=2 " LISTS,
-        "begin format=1 tasks=2 workers=1 no-wait=0 lanes=2 " LISTS,
-        "begin format=1 tasks=2 workers=1 no-wait=no lanes=0 " LISTS,
-        "begin format=1 tasks=2 workers=1 no-wait=no lanes=6 " LISTS,
+        "begin format=1 " PLAN "tasks=2 workers=-1 no-wait=no lanes=2 " LISTS,
+        "begin format=1 " PLAN "tasks=2 workers=1 no-wait=0 lanes=2 " LISTS,
+        "begin format=1 " PLAN "tasks=2 workers=1 no-wait=no lanes=0 " LISTS,
+        "begin format=1 " PLAN "tasks=2 workers=1 no-wait=no lanes=6 " LISTS,
+        "begin format=1 plan=2798661700575743271 tasks=2 workers=1 no-wait=no lanes=2 " LISTS,
+        "begin format=1 tasks=2 workers=1 no-wait=no lanes=2 " LISTS,
         BEGIN "wanted=1*1 own=0*2 fallback=-1*2\n",
         BEGIN "wanted=1*3 own=0*2 fallback=-1*2\n",
         BEGIN "wanted=1*1,1*0,1*1 own=0*2 fallback=-1*2\n",

@@ -23,8 +23,6 @@
         {.kind = kind_, .task = -1}, name                                                          \
     }
 
-static const struct session_facts all_of_session = {true, true, true, true};
-
 /* One row for each event at least. A journal that holds such a line must stay readable. */
 static const struct {
     struct engine_event ev;
@@ -96,6 +94,10 @@ static const struct {
     OF_TASK(ENGINE_ATTEMPT_CLOSED, "attempt-closed"),
     OF_TASK(ENGINE_AGENT_STARTED, "agent-started"),
     OF_TASK(ENGINE_WORKER_FREED, "worker-freed"),
+    OF_TASK(ENGINE_WORKSPACE_READY, "workspace-ready"),
+    OF_TASK(ENGINE_NOTHING_TO_LAND, "nothing-to-land"),
+    OF_TASK(ENGINE_CONFLICT_FOUND, "conflict-found"),
+    OF_TASK(ENGINE_FAILURE_FOUND, "failure-found"),
     OF_TASK(ENGINE_FINISHED, "finished"),
     OF_TASK(ENGINE_WORKSPACE_MADE, "workspace-made"),
     {{.kind = ENGINE_COMPARED, .task = 7, .yes = true}, "compared task=7 yes=yes"},
@@ -137,7 +139,7 @@ static const struct {
                   .keeps_workspaces = true,
                   .saved = true,
                   .has_candidate = true,
-                  .session = all_of_session,
+                  .session = {true, true, true, true},
                   .at_limit = {.kind = OUTCOME_REPAIR,
                                .repair = REPAIR_CONFLICT,
                                .workspace = WORKSPACE_PASSED_ON,

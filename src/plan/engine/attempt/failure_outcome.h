@@ -51,7 +51,7 @@ struct session_facts {
 struct limit_facts {
     bool has_fallback; /* its next attempt can use the fallback */
     int64_t reset;     /* of the limit, according to the agent; 0: unknown */
-    int64_t now; /* the engine sets it */
+    int64_t now;       /* the engine sets it */
     struct session_facts session;
 };
 
