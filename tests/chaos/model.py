@@ -233,9 +233,10 @@ def check_journal(engine):
     """The journal of the engine replays to the states that the store has. A task that starts has a new row a moment later."""
     code, out, err = engine.ask('__replay', engine.told['run'])
     want(code == 0, f'replay: {code}: {err}')
-    for task, replayed, stored in map(str.split, out.splitlines()):
+    for task, replayed, stored, *life in map(str.split, out.splitlines()):
         starts = (stored, replayed) == ('waiting', 'preparing') and engine.told['state'] != 'finished'
         want(replayed == stored or starts, f'{task} is {stored}, and {replayed} in a replay')
+        want(not life or life[0] == life[1], f'{task} is {stored}: by a replay {life[0]}, by its events {life[1]}')
 
 
 def check_between(engine):

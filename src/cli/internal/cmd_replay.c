@@ -3,6 +3,8 @@
 #include "cli/frame/commands.h"
 #include "git/state_paths.h"
 #include "plan/engine/engine_journal.h"
+#include "plan/engine/rules/past_life.h"
+#include "run/resume/evidence.h"
 #include "run/state/run_folder.h"
 
 /* A replay of all that the store has of the run. */
@@ -17,28 +19,40 @@ static bool replay_lines(void *ctx, const char *lines)
     return engine_replay_text(&all->replay, lines, &all->err) == 0;
 }
 
-static void add_task(struct buf *out, const struct engine *e, const struct plan *plan, size_t task,
-                     const char *stored)
+static void add_life(struct buf *out, const struct past_life *life)
 {
-    buf_addf(out, "%s %s %s\n", plan->tasks[task].id, task_state_name(e->tasks[task].state),
-             stored ? stored : "-");
+    buf_addf(out, " %s%s%s%s:", life->start_at_tip ? "t" : "-", life->in_conflict ? "c" : "-",
+             life->has_message ? "m" : "-", life->follows_landing ? "f" : "-");
+    for (int f = 0; f < FAILURE_COUNT_; f++) {
+        if (life->retries_used[f])
+            buf_addf(out, "%s=%d,", failure_names[f], life->retries_used[f]);
+    }
 }
 
-/* One line for each task: its id, its state in the engine, and its state in the store. */
-static int print_states(struct store *store, const char *run, const struct replay_all *all)
+static void add_task(struct buf *out, const struct engine_task *t, const struct evidence_task *past)
 {
-    const struct plan *plan = all->replay.plan;
+    const struct past_life lives[] = {past_life_of_engine(t), past_life_of_events(&past->events)};
+    buf_addf(out, "%s %s %s", past->row.id, task_state_name(t->state), past->row.state);
+    for (size_t i = 0; i < ARRAY_LEN(lives); i++)
+        add_life(out, &lives[i]);
+    buf_addch(out, '\n');
+}
+
+/* One line for each task: its id, its state in the engine and in the store, and its past life by
+ * the journal and by the other events. */
+static int print_tasks(struct store *store, const char *run, const struct engine *e)
+{
+    const struct evidence_query query = {.run = run};
     autobuf struct buf out = BUF_INIT;
-    struct arena a = {0};
+    struct evidence past;
     struct err err = {0};
-    int rc = 0;
-    for (size_t t = 0; rc == 0 && t < plan->task_count; t++) {
-        struct store_task row;
-        rc = store_find_task(store, run, plan->tasks[t].id, &a, &row, &err);
-        if (rc == 0)
-            add_task(&out, all->replay.engine, plan, t, row.state);
+    int rc = evidence_load(&past, store, &query, &err);
+    for (size_t t = 0; rc == 0 && t < e->plan->task_count; t++) {
+        const struct evidence_task *found = evidence_find(&past, e->plan->tasks[t].id);
+        if (found)
+            add_task(&out, &e->tasks[t], found);
     }
-    arena_done(&a);
+    evidence_done(&past);
     return rc ? cli_fail_by(&err) : cli_print(out.s, out.len);
 }
 
@@ -64,7 +78,7 @@ static int replay_run(struct lookup *look, const char *run, struct plan_file *pf
                    ? cli_fail_by(&err)
                    : check_replay(&all, run);
     if (code == EXIT_OK)
-        code = print_states(look->store, run, &all);
+        code = print_tasks(look->store, run, &e);
     engine_done(&e);
     engine_replay_done(&all.replay);
     return code;

@@ -291,7 +291,7 @@ static int show_and_run(struct run *run, const struct plan_file *pf, const struc
     return call->dry_run ? EXIT_OK : run_call_go(call->run_call, run, pf, wanted);
 }
 
-static int reopen_and_run(struct plan_file *pf, const struct plan_file *was,
+static int reopen_and_run(struct plan_file *pf, struct plan_file *was,
                           const struct run_folder *saved, const struct resume_call *call, int *lock)
 {
     struct run_options run_options = saved->options;

@@ -16,6 +16,7 @@
 #include "run/prepare/overlay_fill.h"
 #include "run/resume/evidence.h"
 #include "run/resume/plan_compare.h"
+#include "run/resume/replay.h"
 #include "run/resume/resume_private.h"
 #include "run/run.h"
 #include "run/run_open.h"
@@ -118,10 +119,10 @@ static void add_past_facts(const struct resume *r, const struct evidence_task *p
 {
     const struct task_evidence *events = &past->events;
     facts_set(f, FACT_LANDED, resume_has_landed(&r->past, past));
-    facts_set(f, FACT_FOLLOWS_LANDING, events->follows_landing);
+    facts_set(f, FACT_FOLLOWS_LANDING, past->life.follows_landing);
     facts_set(f, FACT_STARTED, past->row.attempts);
     facts_set(f, FACT_RESTARTED, events->restarted);
-    facts_set(f, FACT_MESSAGE, events->has_message);
+    facts_set(f, FACT_MESSAGE, past->life.has_message);
     facts_set(f, FACT_REPAIR, events->next.repair);
     facts_set(f, FACT_SESSION_WAITS, events->next.session);
     facts_set(f, FACT_REMADE, events->next.remake_workspace);
@@ -267,8 +268,8 @@ static int check_result(const struct run *run, struct err *err)
                : 0;
 }
 
-static int load_evidence(struct run *run, const struct run_folder *saved, bool writes,
-                         struct err *err)
+static int load_evidence(struct run *run, const struct run_folder *saved,
+                         const struct resume_options *opts, struct err *err)
 {
     struct git_place at = run_place(run);
     struct evidence_query query = {.run = run->id,
@@ -276,9 +277,11 @@ static int load_evidence(struct run *run, const struct run_folder *saved, bool w
                                    .base_ref = run->base.ref,
                                    .base_commit = saved->base_commit,
                                    .branch = run->opts.branch};
-    if (store_open(&run->journal.store, run->files.state, writes, err) ||
-        evidence_load(&run->resume->past, run->journal.store, &query, err) || check_result(run, err) ||
-        overlay_fill_see_past(run, err))
+    if (store_open(&run->journal.store, run->files.state, !opts->look_only, err) ||
+        evidence_load(&run->resume->past, run->journal.store, &query, err) ||
+        replay_journal(&run->resume->past, run->journal.store, run->id,
+                       opts->was ? opts->was : run->pf, err) ||
+        check_result(run, err) || overlay_fill_see_past(run, err))
         return -1;
     find_tip(run, saved);
     return 0;
@@ -309,8 +312,8 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *
     run->resume = mem_alloc(sizeof(*run->resume));
     run->files.lock = steal_fd(lock);
     if ((pf->repo.common && use_frozen_git(run, err)) || preflight(run, err) ||
-        (!resume->look_only && durable_mend(run, err)) ||
-        load_evidence(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
+        (!resume->look_only && durable_mend(run, err)) || load_evidence(run, saved, resume, err) ||
+        resume_decide(run, resume, err)) {
         run_close(run);
         return -1;
     }

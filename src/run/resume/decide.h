@@ -38,10 +38,10 @@ struct resume {
 };
 
 struct resume_options {
-    const struct plan_file *was; /* the plan as it ran; NULL: unchanged */
-    const char *plan;            /* another file that has the plan now, or NULL */
-    bool keep_failed;            /* failed tasks stay failed */
-    bool look_only;              /* do not write anything: run_go() will not follow */
+    struct plan_file *was; /* the plan as it ran; NULL: unchanged */
+    const char *plan;      /* another file that has the plan now, or NULL */
+    bool keep_failed;      /* failed tasks stay failed */
+    bool look_only;        /* do not write anything: run_go() will not follow */
 
     /* The only task to resume, in any final state; NULL: all tasks. Its agent resumes its session
      * with the message `say`, or is told to try again. Without a message, a task that cannot resume

@@ -61,6 +61,7 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
         struct evidence_task *t = &past->tasks[i];
         if (t->events.waits)
             t->state = t->events.next.session ? TASK_RUNNING : TASK_WAITING;
+        t->life = past_life_of_events(&t->events);
     }
     return 0;
 }

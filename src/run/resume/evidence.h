@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "git/git.h"
-#include "plan/engine/rules/task_evidence.h"
+#include "plan/engine/rules/past_life.h"
 #include "plan/plan.h"
 #include "run/run.h"
 #include "store/store.h"
@@ -16,6 +16,7 @@
 struct evidence_task {
     struct store_task row;
     struct task_evidence events;
+    struct past_life life;     /* by the events, or by a replay (replay.h) */
     enum task_state state;     /* from the row, unless an event is newer */
     const char *branch_commit; /* the commit of its branch; NULL: no branch */
 };

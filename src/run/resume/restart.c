@@ -114,7 +114,7 @@ static void resume_session(struct run *run, uint32_t task)
                                     .next = {.repair = next->repair,
                                              .remade = next->remake_workspace,
                                              .parked = next->session && !next->repair,
-                                             .has_message = past->events.has_message}};
+                                             .has_message = past->life.has_message}};
     (void)run_report(run, &ev); /* the row shows the last attempt until the next starts */
     if (next->session)
         record_task(run, task);

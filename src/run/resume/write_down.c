@@ -101,8 +101,8 @@ static void load_feedback(struct run *run, uint32_t task, const struct evidence_
         past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->events.next.session;
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
-    for (int n = anew && !past->events.has_message ? last - 1 : last;
-         n > 0 && n >= last - under_way; n--) {
+    for (int n = anew && !past->life.has_message ? last - 1 : last; n > 0 && n >= last - under_way;
+         n--) {
         autofree char *path = attempt_file_path(run->files.dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
@@ -123,13 +123,12 @@ static void report_found(struct run *run, uint32_t task, const struct evidence_t
                   .tokens_in = past->row.tokens_in,
                   .tokens_out = past->row.tokens_out,
                   .usd = past->row.usd,
-                  .start_at_tip = past->events.has_landed || past->events.on_tip,
-                  .in_conflict = past->events.in_conflict,
-                  .follows_landing =
-                      past->events.follows_landing && past->events.landed && !changed,
+                  .start_at_tip = past->life.start_at_tip,
+                  .in_conflict = past->life.in_conflict,
+                  .follows_landing = past->life.follows_landing && !changed,
                   .follow_up_failed = past->state == TASK_LANDED && past->row.failure},
     };
-    memcpy(ev.found.retries_used, past->events.retries_used, sizeof(ev.found.retries_used));
+    memcpy(ev.found.retries_used, past->life.retries_used, sizeof(ev.found.retries_used));
     (void)run_report(run, &ev);
 }
 
@@ -286,8 +285,9 @@ int resume_begin(struct run *run, struct err *err)
     if (run->base.name)
         restore_saved(run);
     for (size_t i = 0; i < r->dropped_count; i++) {
-        if (run->base.name ? drop_task(run, r->dropped[i], err)
-                           : store_drop_task(run->journal.store, run->id, r->dropped[i]->row.id, err))
+        if (run->base.name
+                ? drop_task(run, r->dropped[i], err)
+                : store_drop_task(run->journal.store, run->id, r->dropped[i]->row.id, err))
             return -1;
     }
     return r->one

@@ -26,15 +26,17 @@ lines() { # NAME
     sql 'select events from engine_events order by seq' | grep -c "^$1\b" || true
 }
 
-# Each line of a replay has the same state twice: that of the engine, and that of the store.
+# Each line of a replay has the same state twice: that of the engine, and that of the store. So has it the past life.
 assert_replay() { # "TASK STATE"...
-    local row
+    local row id engine store replayed told
     run_apart anabranch __replay "$(the_run)"
     assert_status 0
     assert_no_sanitizer
     [[ $(wc -l <<<"$output") == "$#" ]] || fail "expected $# tasks"
     for row in "$@"; do
-        assert_line "$row ${row#* }"
+        read -r id engine store replayed told <<<"$(grep "^${row%% *} " <<<"$output")"
+        [[ "$id $engine" == "$row" && $store == "$engine" ]] || fail "expected $row: $output"
+        [[ $replayed && $replayed == "$told" ]] || fail "$id: $replayed, by the events $told"
     done
 }
 
@@ -104,4 +106,33 @@ varied_plan() {
     run_apart anabranch __replay "$id"
     assert_status 3
     [[ $stderr == *'no journal of its engine'* ]] || fail "expected: no journal"
+}
+
+# Its second attempt hangs: one of its two retries is used.
+retried_plan() {
+    begin_plan
+    add_task t 'retry: {verify: 2}' 'verify: "false"' -- 'append t x' \
+        "on 2 sh touch $BATS_TEST_TMPDIR/here" 'on 2 hang'
+}
+
+@test "journal: a resume replays the engine, whatever the other events say" {
+    make_repo
+    retried_plan
+    start_and_wait
+    kill_run
+    sql "delete from events where name = 'task.retried'"
+    run_apart anabranch resume
+    assert_status 1
+    [[ $(lines attempt-failed) == 3 ]] || fail "$(lines attempt-failed) failures: the used retry was forgotten"
+}
+
+@test "journal: a run of an earlier version has none, and its events tell a resume the same" {
+    make_repo
+    retried_plan
+    start_and_wait
+    kill_run
+    sql 'delete from engine_events'
+    run_apart anabranch resume
+    assert_status 1
+    [[ $(lines attempt-failed) == 2 ]] || fail "$(lines attempt-failed) failures after the resume"
 }

@@ -220,7 +220,7 @@ static const struct {
       {EV_TASK_STARTED, 2, NULL},
       {EV_TASK_COMMITTED, 2, "{\"commit\":\"d\"}"}}},
     {"... and conflicts",
-     "resumed=s landed=l last=d has_landed stands follows_landing",
+     "resumed=s landed=l last=d has_landed stands follows_landing on_tip",
      {{EV_TASK_LANDED, 1, "{\"commit\":\"l\"}"},
       {EV_TASK_CONTINUED, 1, "{\"session\":\"s\",\"tree\":\"own\"}"},
       {EV_TASK_STARTED, 2, NULL},

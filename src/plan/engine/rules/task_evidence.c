@@ -116,6 +116,12 @@ static void note_landing(struct task_evidence *t, const struct event *ev, struct
         t->committed = t->last_commit;
 }
 
+static void note_conflict(struct task_evidence *t, const struct event *ev, struct arena *a)
+{
+    (void)ev, (void)a;
+    t->on_tip = true;
+}
+
 static void note_failure(struct task_evidence *t, const struct event *ev, struct arena *a)
 {
     t->follows_landing = false;
@@ -137,7 +143,8 @@ static const struct {
     [EV_TASK_SAID] = {.note = note_message},
     [EV_TASK_COMMITTED] = {.ends_conflict = true, .note = note_commit},
     [EV_TASK_LANDED] = {.ends_task = true, .ends_conflict = true, .note = note_landing},
-    [EV_TASK_CONFLICTED] = {.ends_task = true, .ends_conflict = true},
+    [EV_TASK_DONE] = {.ends_task = true, .ends_conflict = true},
+    [EV_TASK_CONFLICTED] = {.ends_task = true, .ends_conflict = true, .note = note_conflict},
     [EV_TASK_FAILED] = {.ends_task = true, .ends_conflict = true, .note = note_failure},
 };
 
