@@ -8,6 +8,11 @@ load ../cli/helper
 load ../cli/run_helper
 load attacks_helper
 
+teardown() {
+    touch "$BATS_TEST_TMPDIR/go" # a git that is held ends
+    end_agents
+}
+
 # A line of shell for an agent by which a person does something in their own checkout.
 person() { # NAME LINE...
     local script=$BATS_TEST_TMPDIR/person-$1
