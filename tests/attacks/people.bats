@@ -8,6 +8,11 @@ load ../cli/helper
 load ../cli/run_helper
 load attacks_helper
 
+teardown() {
+    touch "$BATS_TEST_TMPDIR/go" # a git that is held ends
+    end_agents
+}
+
 # A line of shell for an agent by which a person does something in their own checkout.
 person() { # NAME LINE...
     local script=$BATS_TEST_TMPDIR/person-$1
@@ -817,6 +822,23 @@ people_who_switch() {
         wait "$person" || true # without a message there is no commit
         rm -r "$BATS_TEST_TMPDIR"/{go,held,ended}
     done
+}
+
+# In a user namespace a run sees the arguments of gits, and not their folders. Here a relative folder of git hides the place.
+@test "people: a rebase of another repository that waits in an editor does not keep main from moving" {
+    new_place
+    git clone -q -b side2 . ../other
+    git -C ../other config user.name Tester
+    git -C ../other config user.email tester@example.com
+    git -C ../other branch -q main origin/main
+    printf '#!/bin/sh\nPERSON=editor sh %s editor\n' "$BATS_TEST_TMPDIR/hold" >"$BATS_TEST_TMPDIR/editor"
+    chmod +x "$BATS_TEST_TMPDIR/editor"
+    GIT_EDITOR=$BATS_TEST_TMPDIR/editor begin_person file ../other --git-dir=.git rebase -q -i main
+    ANABRANCH_PATIENCE=300ms run_plan
+    assert_status 0
+    assert_in main a work
+    [[ ! -e $BATS_TEST_TMPDIR/ended ]] || fail 'the git of the person has ended'
+    end_person
 }
 
 @test "people: a git that switches another work tree to main ends between our look at the work trees and the move" {

@@ -16,15 +16,22 @@
 static const char heads[] = "refs/heads/";
 
 /* `switches`: may check out another branch. `writes`: may write back what it has read of the branch
- * that is checked out. */
+ * that is checked out. `edits`: may wait in an editor. */
 static const struct command {
     const char *name;
-    bool switches, writes;
+    bool switches, writes, edits;
 } commands[] = {
-    {"am", false, true},          {"bisect", false, true},   {"checkout", true, true},
-    {"cherry-pick", false, true}, {"merge", false, true},    {"rebase", true, true},
-    {"reset", false, true},       {"revert", false, true},   {"stash", false, true},
-    {"switch", true, true},       {"worktree", true, false},
+    {"am", .writes = true, .edits = true},
+    {"bisect", .writes = true},
+    {"checkout", .switches = true, .writes = true},
+    {"cherry-pick", .writes = true, .edits = true},
+    {"merge", .writes = true, .edits = true},
+    {"rebase", .switches = true, .writes = true, .edits = true},
+    {"reset", .writes = true},
+    {"revert", .writes = true, .edits = true},
+    {"stash", .writes = true},
+    {"switch", .switches = true, .writes = true},
+    {"worktree", .switches = true},
 };
 
 static const char *next_argument(const struct buf *arguments, const char *arg)
@@ -165,18 +172,58 @@ static bool is_rebasing(const char *git_dir)
 /* True if this rebase has begun: then it returns to the branch that branch_use.h finds. */
 static bool has_begun_rebase(const struct search *s, pid_t pid)
 {
-    for (size_t i = 0; i < s->folders.n; i++) {
+    for (size_t i = 0; i < s->git_dirs.n; i++) {
         if (proc_table_is_in(pid, s->folders.v[i]) && is_rebasing(s->git_dirs.v[i]))
             return true;
     }
     return false;
 }
 
-static const char *find_switch(const struct search *s, pid_t pid, const struct buf *arguments,
-                               const char *ref)
+/* The last argument of an editor that git has started. */
+static bool is_edited_file(const char *arg)
 {
-    const char *command = switching_git_to(arguments, ref + strlen(heads));
-    return command && strcmp(command, "rebase") == 0 && has_begun_rebase(s, pid) ? NULL : command;
+    static const char *const names[] = {"COMMIT_EDITMSG", "MERGE_MSG", "git-rebase-todo"};
+    const char *slash = strrchr(arg, '/');
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (strcmp(slash ? slash + 1 : arg, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_editor(pid_t pid)
+{
+    autobuf struct buf arguments = BUF_INIT;
+    bool edits = false;
+    proc_table_arguments(pid, &arguments);
+    const char *arg = arguments.len ? arguments.s : NULL;
+    for (; arg && !edits; arg = next_argument(&arguments, arg))
+        edits = is_edited_file(arg);
+    return edits;
+}
+
+/* We may not see the folder of a git of another repository. */
+static bool waits_in_editor(pid_t pid)
+{
+    autoprocs struct proc_table below = {0};
+    bool found = false;
+    proc_table_below(&below, pid);
+    for (size_t i = 0; i < below.all.n && !found; i++)
+        found = is_editor(below.all.v[i].pid);
+    return found;
+}
+
+/* `branch`: see switching_git_to(); NULL: see switching_git_back(). */
+static const char *read_git(const struct search *s, pid_t pid, const char *branch)
+{
+    autobuf struct buf arguments = BUF_INIT;
+    const char *rest;
+    proc_table_arguments(pid, &arguments);
+    const char *name =
+        branch ? switching_git_to(&arguments, branch) : switching_git_back(&arguments);
+    if (!name || (strcmp(name, "rebase") == 0 && has_begun_rebase(s, pid)))
+        return NULL;
+    return read_command(&arguments, &rest)->edits && waits_in_editor(pid) ? NULL : name;
 }
 
 static int add_work_trees(struct search *s, const struct git_repo *repo, struct err *err)
@@ -201,12 +248,7 @@ int switching_git_find(const struct git_repo *repo, const char *ref, const char 
     else if (add_work_trees(&s, repo, err))
         return -1;
     (void)proc_table_programs_in(&gits, "git", &s.folders, "ANABRANCH_RUN");
-    for (size_t i = 0; !*ret_command && i < gits.all.n; i++) {
-        autobuf struct buf arguments = BUF_INIT;
-        pid_t pid = gits.all.v[i].pid;
-        proc_table_arguments(pid, &arguments);
-        *ret_command =
-            path ? switching_git_back(&arguments) : find_switch(&s, pid, &arguments, ref);
-    }
+    for (size_t i = 0; !*ret_command && i < gits.all.n; i++)
+        *ret_command = read_git(&s, gits.all.v[i].pid, path ? NULL : ref + strlen(heads));
     return 0;
 }

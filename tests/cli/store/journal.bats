@@ -136,3 +136,21 @@ retried_plan() {
     assert_status 1
     [[ $(lines attempt-failed) == 2 ]] || fail "$(lines attempt-failed) failures after the resume"
 }
+
+@test "journal: if a group of writes is discarded, the next one has its lines" {
+    make_repo
+    varied_plan
+    run_plan
+    rm -r .git/anabranch/runs/*
+    sql "create trigger refuses before insert on events when new.name = 'task.committed'
+         begin select raise(rollback, 'the disk is full'); end"
+    sql 'delete from engine_events'
+    begin_plan
+    add_task t -- 'write d 1'
+    run_plan
+    assert_status 3
+    run_apart anabranch __replay "$(the_run)"
+    assert_status 0
+    [[ $output == 't failed '* ]] || fail "expected: failed"
+    [[ $(lines committed) == 1 && $(lines broke) == 1 && $(lines closed) == 1 ]] || fail "lines are missing"
+}
