@@ -104,10 +104,8 @@ static void bind_int(struct binder *b, int64_t n)
 
 static int run_statement(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
-    int rc = store_step(store, stmt);
-    int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
-    store_reset(store, stmt);
-    return result;
+    int rc = store_step_once(store, stmt); /* the reset repeats the error of the step */
+    return rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
 }
 
 /* Runs a statement that writes; fails also if a value could not be bound. Some failures make SQLite
@@ -218,13 +216,21 @@ static int execute_sql(struct store *store, const char *text, struct err *err)
     return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
 }
 
-int store_begin(struct store *store, struct err *err)
+int store_begin_unsynced(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    if (execute_sql(store, "pragma synchronous=full", err) ||
-        prepare_statement(store, BEGIN, &stmt, err) || run_statement(store, stmt, "begin", err))
+    if (prepare_statement(store, BEGIN, &stmt, err) || run_statement(store, stmt, "begin", err))
         return -1;
     store->in_group = true;
+    store->synced = false;
+    return 0;
+}
+
+int store_begin(struct store *store, struct err *err)
+{
+    if (execute_sql(store, "pragma synchronous=full", err) || store_begin_unsynced(store, err))
+        return -1;
+    store->synced = true;
     return 0;
 }
 
@@ -247,6 +253,9 @@ int store_commit(struct store *store, struct err *err)
     if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
         (void)execute_sql(store, "rollback", NULL);
     store->in_group = store->group_failed = false;
+    if (!store->synced)
+        return rc;
+    store->synced = false;
     return execute_sql(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
 

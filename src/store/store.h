@@ -111,6 +111,10 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
 /* A group: all writes between the two calls reach the disk together or not at all, and survive a
  * power failure. After one write in a group fails, the others fail too. */
 int store_begin(struct store *store, struct err *err);
+
+/* The same for a group that need not survive a power failure, like a write outside of a group: two
+ * writes cost as much as one. */
+int store_begin_unsynced(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
 bool store_in_group(const struct store *store);
 

@@ -37,6 +37,7 @@ struct store {
     sqlite3_stmt *stmt[STATEMENT_COUNT_];
     char *notice;
     int version;                 /* of the tables; we read older versions without migrating them */
+    bool synced;                 /* this group survives a power failure */
     bool in_group, group_failed; /* a write of this group has failed: discard the group */
     bool damaged;                /* the last error shows that the file is damaged */
     bool lost; /* there was no disk space for the memory shared with other processes */
@@ -55,7 +56,8 @@ int store_failed(struct store *store, const char *what, struct err *err);
 /* Like SQLite's functions of these names; SQLITE_FULL if the store is lost. */
 int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret);
 int store_step(struct store *store, sqlite3_stmt *stmt);
-void store_reset(struct store *store, sqlite3_stmt *stmt); /* also clears the bound values */
+void store_reset(struct store *store, sqlite3_stmt *stmt);    /* also clears the bound values */
+int store_step_once(struct store *store, sqlite3_stmt *stmt); /* a step and a reset */
 void store_finalize(struct store *store, sqlite3_stmt *stmt);
 int store_execute(struct store *store, const char *sql);
 void store_shut(struct store *store);

@@ -449,8 +449,7 @@ static void land_prepared(struct attempt *attempt)
 static void record_preparing(struct run *run, uint32_t task)
 {
     free(steal_ptr(run->tasks[task].last_session));
-    record_task(run, task);
-    record(run, EV_TASK_PREPARING, task, NULL);
+    record_task_event(run, EV_TASK_PREPARING, task);
 }
 
 static void prepare_for(struct attempt *attempt, enum task_start start)

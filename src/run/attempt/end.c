@@ -460,8 +460,8 @@ void attempt_conflicted(struct attempt *attempt, const char *files)
 
 static void finish_unchanged(struct attempt *attempt)
 {
-    task_report_and_record(attempt->run, attempt->task, ENGINE_UNCHANGED);
-    record(attempt->run, EV_TASK_DONE, attempt->task, NULL);
+    task_report(attempt->run, attempt->task, ENGINE_UNCHANGED);
+    record_task_event(attempt->run, EV_TASK_DONE, attempt->task);
 }
 
 void attempt_unlanded(struct attempt *attempt)

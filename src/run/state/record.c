@@ -109,10 +109,11 @@ void record_task(struct run *run, uint32_t task)
 }
 
 /* Always ends the transaction: if a write in it fails, the store discards all of it. */
-static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
+static int write_group(struct run *run, int64_t task, struct event *ev, bool synced,
+                       struct err *err)
 {
     bool outer = store_in_group(run->store);
-    if (!outer && store_begin(run->store, err))
+    if (!outer && (synced ? store_begin(run->store, err) : store_begin_unsynced(run->store, err)))
         return -1;
     int rc = task >= 0 ? write_task(run, (uint32_t)task, err) : 0;
     if (rc == 0 && ev)
@@ -134,20 +135,31 @@ void record_end_of_group(struct run *run)
         run_fail(run, &err);
 }
 
-void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
+static void record_with_task(struct run *run, enum event_kind kind, uint32_t task,
+                             const struct node *data, bool synced)
 {
     struct arena a = {0};
     struct event ev = make_event(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
-    if (write_group(run, task, &ev, &err))
+    if (write_group(run, task, &ev, synced, &err))
         run_fail(run, &err);
     notify_observers(run, &ev);
     arena_done(&a);
 }
 
+void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
+{
+    record_with_task(run, kind, task, data, true);
+}
+
+void record_task_event(struct run *run, enum event_kind kind, uint32_t task)
+{
+    record_with_task(run, kind, task, NULL, false);
+}
+
 int record_intent(struct run *run, uint32_t task, struct err *err)
 {
-    if (write_group(run, task, NULL, err) == 0)
+    if (write_group(run, task, NULL, true, err) == 0)
         return 0;
     run_fail(run, err);
     return -1;
