@@ -158,20 +158,29 @@ static void note_paused(struct report *r, const struct store_event *ev, const st
     r->paused = true;
 }
 
-/* The events that tell more than the rows. A `keep` function may take ownership of the data. */
+/* The events that tell more than the rows: one function for each, of the kind that it needs. A
+ * `keep` function may take ownership of the data; `take` gets it unparsed. */
 static const struct {
     const char *name;
     bool of_task;
     void (*apply)(struct report *r, const struct store_event *ev, const struct node *data);
     void (*keep)(struct report *r, const struct store_event *ev, struct doc *doc);
+    void (*take)(struct report *r, const struct store_event *ev);
 } event_rules[] = {
-    {"task.action", true, note_activity, NULL},      {"task.waiting", true, note_activity, NULL},
-    {"task.failed", true, keep_output, NULL},        {"task.salvaged", true, note_salvage, NULL},
-    {"task.parked", true, note_parked, NULL},        {"task.landed", true, note_landing, NULL},
-    {"task.continued", true, note_landing, NULL},    {"task.started", true, note_landing, NULL},
-    {"git.state_changed", false, NULL, keep_change}, {"limit.opened", false, open_limit, NULL},
-    {"limit.closed", false, close_limit, NULL},      {"run.resumed", false, note_resumed, NULL},
-    {"run.paused", false, note_paused, NULL},
+    {"task.action", true, .apply = note_activity},
+    {"task.waiting", true, .apply = note_activity},
+    {"task.exited", true, .take = keep_outcome},
+    {"task.failed", true, .apply = keep_output},
+    {"task.salvaged", true, .apply = note_salvage},
+    {"task.parked", true, .apply = note_parked},
+    {"task.landed", true, .apply = note_landing},
+    {"task.continued", true, .apply = note_landing},
+    {"task.started", true, .apply = note_landing},
+    {"git.state_changed", false, .keep = keep_change},
+    {"limit.opened", false, .apply = open_limit},
+    {"limit.closed", false, .apply = close_limit},
+    {"run.resumed", false, .apply = note_resumed},
+    {"run.paused", false, .apply = note_paused},
 };
 
 /* Events of the run that need no data. */
@@ -185,16 +194,16 @@ static bool apply_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
     size_t i = 0, n = ARRAY_LEN(event_rules);
-    if (strcmp(ev->name, "task.exited") == 0 && ev->task && ev->data) {
-        keep_outcome(r, ev);
-        return true;
-    }
     while (i < n && strcmp(event_rules[i].name, ev->name) != 0)
         i++;
     if (i == n || (event_rules[i].of_task && !ev->task))
         return true;
     if (!ev->data) {
         apply_bare_event(r, ev, i);
+        return true;
+    }
+    if (event_rules[i].take) {
+        event_rules[i].take(r, ev);
         return true;
     }
     if ((event_rules[i].apply == note_activity && !find_running(r, ev)) ||
