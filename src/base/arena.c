@@ -8,51 +8,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_MIN = 512, CHUNK_MAX = 1 << 20 };
+enum { RECORDS_MIN = 512, TEXTS_MIN = 128, CHUNK_MAX = 1 << 20 };
 
 struct arena_chunk {
     struct arena_chunk *next;
     alignas(max_align_t) char bytes[];
 };
 
-void arena_done(struct arena *a)
+static void free_part(struct arena_part *p)
 {
-    for (struct arena_chunk *c = a->chunks, *next; c; c = next) {
+    for (struct arena_chunk *c = p->chunks, *next; c; c = next) {
         next = c->next;
         free(c);
     }
-    *a = (struct arena){0};
+    *p = (struct arena_part){0};
+}
+
+void arena_forget_records(struct arena *a)
+{
+    a->total -= a->records.total;
+    free_part(&a->records);
+}
+
+void arena_done(struct arena *a)
+{
+    free_part(&a->records);
+    free_part(&a->texts);
+    a->total = 0;
 }
 
 /* We double the size of chunks: a large tree needs few chunks, a small tree wastes little. */
-static void add_chunk(struct arena *a, size_t need)
+static void add_chunk(struct arena_part *p, size_t min, size_t need)
 {
-    size_t size = a->total < CHUNK_MIN ? CHUNK_MIN : a->total > CHUNK_MAX ? CHUNK_MAX : a->total;
+    size_t size = p->total < min ? min : p->total > CHUNK_MAX ? CHUNK_MAX : p->total;
     if (size < need)
         size = need;
     struct arena_chunk *c = mem_alloc(sizeof(*c) + size);
-    c->next = a->chunks;
-    a->chunks = c;
-    a->next = c->bytes;
-    a->end = c->bytes + size;
-    a->total += size;
+    c->next = p->chunks;
+    p->chunks = c;
+    p->next = c->bytes;
+    p->end = c->bytes + size;
+    p->total += size;
 }
 
-static void *take_bytes(struct arena *a, size_t size, size_t align)
+static void *take_record(struct arena *a, size_t size)
 {
-    size_t pad = a->next ? -(size_t)a->next & (align - 1) : 0;
-    if (!a->next || (size_t)(a->end - a->next) < pad || (size_t)(a->end - a->next) - pad < size) {
-        add_chunk(a, size);
+    struct arena_part *p = &a->records;
+    size_t pad = p->next ? -(size_t)p->next & (alignof(max_align_t) - 1) : 0, before = p->total;
+    if (!p->next || (size_t)(p->end - p->next) < pad || (size_t)(p->end - p->next) - pad < size) {
+        add_chunk(p, RECORDS_MIN, size);
         pad = 0;
     }
-    void *p = a->next + pad;
-    a->next += pad + size;
-    return p;
+    void *record = p->next + pad;
+    p->next += pad + size;
+    a->total += p->total - before;
+    return record;
+}
+
+static char *take_text(struct arena *a, size_t size)
+{
+    struct arena_part *p = &a->texts;
+    size_t before = p->total;
+    if (!p->next || (size_t)(p->end - p->next) < size)
+        add_chunk(p, TEXTS_MIN, size);
+    char *text = p->next;
+    p->next += size;
+    a->total += p->total - before;
+    return text;
 }
 
 void *arena_alloc(struct arena *a, size_t size)
 {
-    return take_bytes(a, size ? size : 1, alignof(max_align_t));
+    return take_record(a, size ? size : 1);
 }
 
 void *arena_array(struct arena *a, size_t n, size_t size)
@@ -65,7 +92,7 @@ void *arena_array(struct arena *a, size_t n, size_t size)
 
 char *arena_dup(struct arena *a, const void *p, size_t len)
 {
-    char *s = take_bytes(a, len + 1, 1);
+    char *s = take_text(a, len + 1);
     if (len)
         memcpy(s, p, len);
     s[len] = '\0';
@@ -85,7 +112,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
     va_end(ap);
     if (n < 0)
         abort();
-    char *s = take_bytes(a, (size_t)n + 1, 1);
+    char *s = take_text(a, (size_t)n + 1);
     va_start(ap, fmt);
     (void)vsnprintf(s, (size_t)n + 1, fmt, ap);
     va_end(ap);

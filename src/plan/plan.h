@@ -254,6 +254,10 @@ struct plan {
     struct plan_batches batches; /* the original batches; none in other vocabularies */
 };
 
+/* Forgets the tree that the plan was decoded from, so that the caller can free its nodes; the plan
+ * still needs the strings of the tree. After that, nothing can report a place in the file. */
+void plan_forget_tree(struct plan *plan);
+
 /* Decodes a tree. First translates a foreign vocabulary, which changes the `name`s in the tree.
  * Adds a problem for everything that is wrong in the tree itself: types, values, references; the
  * graph finds cycles. Returns -1 if there were errors. Call plan_done() in every case. */
@@ -273,6 +277,9 @@ struct task *plan_find(const struct plan *plan, const char *id);
 /* Encodes the plan as a tree in the canonical vocabulary, with the defaults applied: the output of
  * `check --json`. Leaves out values that the plan does not set. */
 struct node *plan_encode(const struct plan *plan, struct arena *a);
+
+/* The same without the tasks: a caller that writes a long plan encodes one task at a time. */
+struct node *plan_encode_frame(const struct plan *plan, struct arena *a);
 
 /* Encodes one of its tasks in the same way. */
 struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a);

@@ -304,6 +304,15 @@ int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct bu
     return file_read(path, PROMPT_MAX, out, err);
 }
 
+void plan_file_forget_tree(struct plan_file *pf)
+{
+    if (pf->plan.kind != PLAN_TASKS)
+        return;
+    plan_forget_tree(&pf->plan);
+    pf->doc.root = NULL;
+    arena_forget_records(&pf->doc.arena);
+}
+
 void plan_file_close(struct plan_file *pf)
 {
     claims_done(&pf->claims);

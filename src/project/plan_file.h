@@ -48,6 +48,10 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
 /* Checks the claims again after the caller has changed pf->repo. */
 int plan_file_reclaim(struct plan_file *pf, struct problems *ps);
 
+/* Frees the tree, which only messages about the plan need: for a run of many tasks. The tree of a
+ * foreign vocabulary stays, because our plan is not made of its strings alone. */
+void plan_file_forget_tree(struct plan_file *pf);
+
 void plan_file_close(struct plan_file *pf);
 #define autoplan own_cleanup(plan_file_close)
 

@@ -33,10 +33,12 @@
 #include "workspace/folder_record.h"
 #include "workspace/root_folder.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OTHERS_SHOWN = 20 };
@@ -258,6 +260,19 @@ static void report_others(struct run *run)
     }
 }
 
+/* If no workspace is left, the record has nothing more to say: a file per task. */
+static void forget_folders(struct run *run)
+{
+    autofree char *folder = mem_printf("%s/%s", run->work.dir, run->id);
+    struct stat st;
+    if (!run->base.name || lstat(folder, &st) == 0 || errno != ENOENT)
+        return;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (!run->tasks[i].status.workspace)
+            folder_record_forget(run->files.dir, run->pf->plan.tasks[i].id);
+    }
+}
+
 /* Records the end of the run; fails if that cannot be written. */
 static int record_result(struct run *run, int rc, struct err *err)
 {
@@ -270,6 +285,7 @@ static int record_result(struct run *run, int rc, struct err *err)
     gc_hold_end(run);
     report_others(run);
     tidy_folders(run);
+    forget_folders(run);
     if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
         run_folder_forget(run, &why))
         record_error(run, -1, &why);

@@ -107,10 +107,8 @@ static void bind_int(struct binder *b, int64_t n)
 
 static int run_statement(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
-    int rc = store_step(store, stmt);
-    int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
-    store_reset(store, stmt);
-    return result;
+    int rc = store_step_once(store, stmt); /* the reset repeats the error of the step */
+    return rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
 }
 
 /* Runs a statement that writes; fails also if a value could not be bound. Some failures make SQLite

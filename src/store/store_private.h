@@ -59,7 +59,8 @@ int store_failed(struct store *store, const char *what, struct err *err);
 /* Like SQLite's functions of these names; SQLITE_FULL if the store is lost. */
 int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret);
 int store_step(struct store *store, sqlite3_stmt *stmt);
-void store_reset(struct store *store, sqlite3_stmt *stmt); /* also clears the bound values */
+void store_reset(struct store *store, sqlite3_stmt *stmt);    /* also clears the bound values */
+int store_step_once(struct store *store, sqlite3_stmt *stmt); /* a step and a reset */
 void store_finalize(struct store *store, sqlite3_stmt *stmt);
 int store_execute(struct store *store, const char *sql);
 void store_shut(struct store *store);

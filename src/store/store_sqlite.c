@@ -86,6 +86,19 @@ void store_reset(struct store *store, sqlite3_stmt *stmt)
     (void)run_guarded(call_reset, &call);
 }
 
+static void call_step_once(void *ctx)
+{
+    struct call *c = ctx;
+    call_step(c);
+    call_reset(c);
+}
+
+int store_step_once(struct store *store, sqlite3_stmt *stmt)
+{
+    struct call call = {.store = store, .stmt = &stmt};
+    return run_guarded(call_step_once, &call);
+}
+
 static void call_finalize(void *ctx)
 {
     struct call *c = ctx;

@@ -56,6 +56,12 @@ void folder_record_remove(const char *dir)
     (void)rmdir(path); /* a run that has not begun has no folders */
 }
 
+void folder_record_forget(const char *dir, const char *task)
+{
+    autofree char *file = mem_printf("%s/" RUN_FOLDERS "/%s", dir, task);
+    (void)unlink(file); /* a task that changes nothing may have none */
+}
+
 /* The task of a name that we make from it: ".task.layers", "task.0123.gone". */
 static char *task_of_name(const char *name)
 {

@@ -31,6 +31,9 @@ enum folder_owner { FOLDER_UNKNOWN, FOLDER_OURS, FOLDER_FOREIGN };
 int folder_record_begin(const char *dir, struct err *err);
 void folder_record_remove(const char *dir);
 
+/* Removes the record of a task of which no folder is left. `dir` is the folder of the run. */
+void folder_record_forget(const char *dir, const char *task);
+
 /* True if the run of such a path has a record, and no line of it can be missing. */
 bool folder_record_is_whole(const char *common, const char *path);
 

@@ -81,6 +81,8 @@ int run_call_open(const struct run_call *call, struct plan_file *pf, const char 
 {
     struct err err = {0};
     struct run *run;
+    if (!dry_run)
+        plan_file_forget_tree(pf);
     if (run_open(&run, pf, path, ro, &err))
         return cli_fail_by(&err);
     int code =

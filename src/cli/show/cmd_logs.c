@@ -103,6 +103,16 @@ static void open_log(struct log_view *s, const struct report_task *t, int64_t at
         open_file(s, t, attempt, s->opts->errors ? "err" : "out");
 }
 
+/* We remove an empty log of errors when the attempt ends. */
+static bool has_empty_log(struct log_view *s, const struct report_task *t, int64_t attempt)
+{
+    if (s->opts->errors)
+        open_file(s, t, attempt, "out");
+    bool empty = s->fd >= 0;
+    own_close(&s->fd);
+    return empty;
+}
+
 /* The store says when an attempt ends. We ask it before we read the last bytes, so that we miss
  * none. */
 static int follow_attempt(struct lookup *look, struct log_view *s, const char *run, const char *id,
@@ -163,6 +173,8 @@ static int show_attempt(struct lookup *look, struct log_view *s, const struct re
     if (s->opts->verify)
         return show_verification(s, t, attempt);
     open_log(s, t, attempt);
+    if (s->fd < 0 && has_empty_log(s, t, attempt))
+        return EXIT_OK;
     if (s->fd < 0)
         return cli_fail(EXIT_ENV, "attempt %lld of '%s' has no such log", (long long)attempt, id);
     return print_rest(s);

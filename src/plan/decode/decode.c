@@ -195,3 +195,24 @@ const char *plan_kind_name(enum plan_kind kind)
     };
     return names[kind];
 }
+
+static void forget_claims(struct claim_list *claims)
+{
+    for (size_t i = 0; i < claims->n; i++)
+        claims->v[i].node = NULL;
+}
+
+void plan_forget_tree(struct plan *plan)
+{
+    plan->cwd_node = NULL;
+    for (size_t i = 0; i < plan->group_count; i++)
+        plan->groups[i].node = NULL;
+    for (size_t i = 0; i < plan->batches.n; i++)
+        plan->batches.v[i].node = NULL;
+    for (size_t i = 0; i < plan->task_count; i++) {
+        struct task *t = &plan->tasks[i];
+        t->node = t->prompt_file_node = t->engine_args_node = t->group_node = NULL;
+        forget_claims(&t->owns);
+        forget_claims(&t->forbids);
+    }
+}

@@ -324,7 +324,7 @@ static void drop_empty(struct node *map)
     }
 }
 
-struct node *plan_encode(const struct plan *plan, struct arena *a)
+struct node *plan_encode_frame(const struct plan *plan, struct arena *a)
 {
     struct encoder e = {a, node_new_map(a)};
     put_string(e, "name", plan->name);
@@ -340,8 +340,14 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     drop_empty(e.map);
     if (plan->notify.said && !plan->notify.n)
         node_put_list(a, e.map, "notify");
-    struct node *tasks = node_put_list(a, e.map, "tasks");
+    return e.map;
+}
+
+struct node *plan_encode(const struct plan *plan, struct arena *a)
+{
+    struct node *map = plan_encode_frame(plan, a);
+    struct node *tasks = node_put_list(a, map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)
         node_append(tasks, plan_encode_task(plan, &plan->tasks[i], a));
-    return e.map;
+    return map;
 }

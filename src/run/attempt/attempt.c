@@ -20,20 +20,42 @@
 #include "sys/proc/loop.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FRESH_MS = 1000 }; /* a process may have written to the work tree since */
 
-/* Removes index files: each is as large as the repository has files, and nobody reads them again.
- */
-static void remove_indexes(const struct attempt *attempt)
+static void remove_empty(const char *path)
 {
-    autofree char *index = attempt_file(attempt, "index"),
-                  *salvage = attempt_file(attempt, "salvage.index");
-    autofree char *tmp = attempt_file(attempt, "tmp");
-    (void)unlink(index); /* most attempts have only one of these */
-    (void)unlink(salvage);
-    agent_tidy(run_engine(attempt->run, attempt->task), tmp);
+    struct stat st;
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+        (void)unlink(path);
+}
+
+/* Removes the files of the attempt that nobody reads again. An index is as large as the repository
+ * has files. The guards have ended. A resume asks for the note about the boot only if the task is
+ * not done. */
+static void remove_spent_files(const struct attempt *attempt)
+{
+    const struct run *run = attempt->run;
+    const bool done = task_has_succeeded(run->engine->tasks[attempt->task].state);
+    const struct {
+        const char *name;
+        bool spent;
+    } files[] = {{"index", run->base.name},
+                 {"salvage.index", run->base.name},
+                 {"guard", !attempt->command.unkillable},
+                 {"boot", run->base.name && done}};
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        autofree char *path = attempt_file(attempt, files[i].name);
+        if (files[i].spent)
+            (void)unlink(path); /* most attempts have only some of these */
+    }
+    autofree char *tmp = attempt_file(attempt, "tmp"), *errlog = attempt_file(attempt, "err");
+    autofree char *prepare = attempt_file(attempt, "prepare.log");
+    remove_empty(errlog);
+    remove_empty(prepare);
+    agent_tidy(run_engine(run, attempt->task), tmp);
     (void)rmdir(tmp); /* fails, and keeps the folder, if the agent left files in it */
 }
 
@@ -84,7 +106,7 @@ void attempt_free(struct attempt *attempt)
 {
     keep_session(attempt);
     logs_end(attempt);
-    remove_indexes(attempt);
+    remove_spent_files(attempt);
     logs_mask(attempt->run, attempt->dir);
     task_report(attempt->run, attempt->task, ENGINE_ATTEMPT_CLOSED);
     task_run(attempt)->attempt = NULL;

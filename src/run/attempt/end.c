@@ -433,8 +433,8 @@ void do_fail_conflict(struct run *run, const struct action *a, const struct engi
 
 static void finish_unchanged(struct attempt *attempt)
 {
-    task_report_and_record(attempt->run, attempt->task, ENGINE_UNCHANGED);
-    record(attempt->run, EV_TASK_DONE, attempt->task, NULL);
+    task_report(attempt->run, attempt->task, ENGINE_UNCHANGED);
+    record_task_event(attempt->run, EV_TASK_DONE, attempt->task);
 }
 
 void do_end_unlanded(struct run *run, const struct action *a, const struct engine_event *ev)

@@ -25,8 +25,7 @@ static void land_prepared(struct attempt *attempt)
 static void record_preparing(struct run *run, uint32_t task)
 {
     free(steal_ptr(run->tasks[task].last_session));
-    record_task(run, task);
-    record(run, EV_TASK_PREPARING, task, NULL);
+    record_task_event(run, EV_TASK_PREPARING, task);
 }
 
 static void prepare_for(struct attempt *attempt, enum task_start start)
@@ -59,7 +58,7 @@ void attempt_start(struct run *run, uint32_t task, enum task_start start)
     attempt->agent.session = steal_ptr(tr->session);
     if (!attempt->agent.session)
         record_preparing(run, task);
-    if (attempt_dir_make(attempt, &err) || boot_note(boot, &err))
+    if (attempt_dir_make(attempt, &err) || (run->base.name && boot_note(boot, &err)))
         attempt_error(attempt, &err);
     else
         prepare_for(attempt, start);

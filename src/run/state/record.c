@@ -153,10 +153,11 @@ void record_task(struct run *run, uint32_t task)
         run_fail(run, &err);
 }
 
-static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
+static int write_group(struct run *run, int64_t task, struct event *ev, bool on_disk,
+                       struct err *err)
 {
     bool group;
-    int rc = begin_step(run, true, &group, err);
+    int rc = begin_step(run, on_disk, &group, err);
     if (rc == 0 && task >= 0)
         rc = write_task(run, (uint32_t)task, err);
     if (rc == 0 && ev)
@@ -178,20 +179,31 @@ void record_end_of_group(struct run *run)
         run_fail(run, &err);
 }
 
-void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
+static void record_with_task(struct run *run, enum event_kind kind, uint32_t task,
+                             const struct node *data, bool on_disk)
 {
     struct arena a = {0};
     struct event ev = make_event(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
-    if (write_group(run, task, &ev, &err))
+    if (write_group(run, task, &ev, on_disk, &err))
         run_fail(run, &err);
     notify_observers(run, &ev);
     arena_done(&a);
 }
 
+void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
+{
+    record_with_task(run, kind, task, data, true);
+}
+
+void record_task_event(struct run *run, enum event_kind kind, uint32_t task)
+{
+    record_with_task(run, kind, task, NULL, false);
+}
+
 int record_intent(struct run *run, uint32_t task, struct err *err)
 {
-    if (write_group(run, task, NULL, err) == 0)
+    if (write_group(run, task, NULL, true, err) == 0)
         return 0;
     run_fail(run, err);
     return -1;

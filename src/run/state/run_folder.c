@@ -44,23 +44,34 @@ static bool can_hide_secrets(const struct run *run)
     return !run->opts.derived && strcmp(run->files.plan, "-") != 0;
 }
 
+static void put_task(const struct plan_file *pf, const struct task *t, bool hide, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *node = plan_encode_task(&pf->plan, t, &a);
+    inline_prompt(pf, t, node, &a);
+    if (!hide)
+        plan_reveal(t, node);
+    doc_write_line(out, node);
+    arena_done(&a);
+}
+
+/* Encodes one task at a time: the tree of a long plan needs much memory. */
 static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = plan_encode(&pf->plan, &a), *cwd = node_get(map, "cwd");
-    const struct task *t = pf->plan.tasks;
+    struct node *map = plan_encode_frame(&pf->plan, &a), *cwd = node_get(map, "cwd");
     if (cwd) /* it was relative to the plan's folder */
         node_unlink(map, cwd);
     node_put_string(&a, map, "cwd", pf->project);
-    node_each (node, node_get(map, "tasks")) {
-        inline_prompt(pf, t, node, &a);
-        if (!hide)
-            plan_reveal(t, node);
-        t++;
-    }
     doc_write_line(out, map);
-    buf_addch(out, '\n');
     arena_done(&a);
+    buf_cut(out, out->len - 1); /* the brace at the end */
+    buf_addstr(out, ",\"tasks\":[");
+    for (size_t i = 0; i < pf->plan.task_count; i++) {
+        buf_addstr(out, i ? "," : "");
+        put_task(pf, &pf->plan.tasks[i], hide, out);
+    }
+    buf_addstr(out, "]}\n");
 }
 
 static void drop_member(struct node *node, const char *key)

@@ -178,10 +178,18 @@ void container_close(struct container *c)
     namespace_close(&c->ns);
 }
 
-/* Runs the command in a fresh copy of this process, with the same settings as spawn_start(). */
-static void exec_command(const struct container *c, char *const *argv, int failed)
+struct command {
+    const struct container *c;
+    char *const *argv;
+    int error; /* why it could not be executed */
+};
+
+/* Runs the command in a new process, with the same settings as spawn_start(). Returns only if that
+ * fails. */
+static void exec_command(struct command *cmd)
 {
     static const int defaults[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    const struct container *c = cmd->c;
     struct sigaction act = {.sa_handler = SIG_DFL};
     sigset_t none;
     sigemptyset(&none);
@@ -189,28 +197,58 @@ static void exec_command(const struct container *c, char *const *argv, int faile
         (void)sigaction(defaults[i], &act, NULL);
     if ((c->means != CONTAIN_NAMESPACE || namespace_join(&c->ns)) && setsid() >= 0 &&
         sigprocmask(SIG_SETMASK, &none, NULL) == 0)
-        (void)execvp(argv[0], argv);
-    int why = errno;
-    (void)!write(failed, &why, sizeof(why));
+        (void)execvp(cmd->argv[0], cmd->argv);
+    cmd->error = errno;
+}
+
+/* A new process that shares our memory leaves its error there. */
+static int run_shared(void *arg)
+{
+    struct command *cmd = arg;
+    exec_command(cmd);
     _exit(127);
 }
 
-static int start_in_place(struct container *c, char *const *argv, struct err *err)
+/* execvp() copies the arguments to the stack if the command is a script without a first line. */
+static size_t get_stack_size(char *const *argv)
 {
+    enum { STACK = 128 << 10, PAGE = 4096 };
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    return (STACK + n * sizeof(*argv) + PAGE - 1) / PAGE * PAGE;
+}
+
+static int start_copy(struct command *cmd, pid_t *ret_child, struct err *err)
+{
+    const struct container *c = cmd->c;
     struct clone_place place = {.cgroup = c->cgroup.dir ? c->cgroup.fd : -1};
-    int ends[2], why;
+    int ends[2];
     if (spawn_pipe(ends, err))
         return -1;
     autoclose int reader = ends[0], writer = ends[1];
-    if (clone_process(&place, &c->child, err))
+    if (clone_process(&place, ret_child, err))
         return -1;
-    if (c->child == 0)
-        exec_command(c, argv, writer);
+    if (*ret_child == 0) {
+        exec_command(cmd);
+        (void)!write(writer, &cmd->error, sizeof(cmd->error));
+        _exit(127);
+    }
     (void)close(steal_fd(&writer));
-    if (read(reader, &why, sizeof(why)) != sizeof(why))
-        return 0;
-    errno = why;
-    return err_sys(err, "run '%s'", argv[0]);
+    if (read(reader, &cmd->error, sizeof(cmd->error)) != sizeof(cmd->error))
+        cmd->error = 0;
+    return 0;
+}
+
+/* Only a copy of us can be born in a control group. */
+static int start_in_place(struct container *c, char *const *argv, struct err *err)
+{
+    struct command cmd = {.c = c, .argv = argv};
+    if ((c->cgroup.dir || clone_to_exec(run_shared, &cmd, get_stack_size(argv), &c->child, NULL)) &&
+        start_copy(&cmd, &c->child, err))
+        return -1;
+    errno = cmd.error;
+    return cmd.error ? err_sys(err, "run '%s'", argv[0]) : 0;
 }
 
 int container_start(struct container *c, char *const *argv, struct err *err)

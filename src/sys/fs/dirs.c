@@ -42,21 +42,30 @@ static bool make_one(const char *path, mode_t mode)
            (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
 }
 
-/* Usually only the last folder is missing, so we try that first. */
+/* Cuts folders off the end of the path until one exists or can be made. Usually few are missing, so
+ * we begin with the last one. */
+static bool make_deepest(char *path, mode_t mode)
+{
+    for (;;) {
+        if (make_one(path, mode))
+            return true;
+        char *slash = strrchr(path, '/');
+        if (!slash || slash == path)
+            return false;
+        *slash = '\0';
+    }
+}
+
 static int make_folders(const char *path, mode_t mode, struct err *err)
 {
     autofree char *copy = mem_str(path);
-    bool made = make_one(path, mode);
-    for (char *slash = copy + 1; !made; slash++) {
-        slash += strcspn(slash, "/");
-        char was = *slash;
-        *slash = '\0';
-        if (!make_one(copy, mode))
-            return err_sys(err, "make folder '%s'", copy);
-        made = !was;
-        *slash = was;
+    const char *end = copy + strlen(copy);
+    bool made = make_deepest(copy, mode);
+    for (char *cut; made && (cut = copy + strlen(copy)) < end;) {
+        *cut = '/';
+        made = make_one(copy, mode);
     }
-    return 0;
+    return made ? 0 : err_sys(err, "make folder '%s'", copy);
 }
 
 int dirs_make(const char *path, struct err *err)

@@ -23,21 +23,39 @@ enum { GRACE_MS = 1000 };
 
 static const rlim_t memory_min = (rlim_t)2 << 30;
 
-/* A source descriptor may have a number that another one must get. So we first copy all of them to
- * higher numbers. */
+static int add_null(posix_spawn_file_actions_t *fa, int fd)
+{
+    return posix_spawn_file_actions_addopen(fa, fd, "/dev/null", fd ? O_WRONLY : O_RDONLY, 0);
+}
+
+/* Returns the first number beyond all descriptors of the child and all sources, or 0 if no source
+ * has a number that the child uses. */
+static int find_aside(const int fds[SPAWN_FDS])
+{
+    int aside = SPAWN_FDS;
+    bool mixed = false;
+    for (int i = 0; i < SPAWN_FDS; i++) {
+        aside = fds[i] >= aside ? fds[i] + 1 : aside;
+        mixed = mixed || (fds[i] >= 0 && fds[i] < SPAWN_FDS);
+    }
+    return mixed ? aside : 0;
+}
+
+/* A source descriptor may have a number that another one must get. Then we first copy all of them
+ * to higher numbers. */
 static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
 {
-    int rc = 0, aside = SPAWN_FDS;
-    for (int i = 0; i < SPAWN_FDS; i++)
-        aside = fds[i] >= aside ? fds[i] + 1 : aside;
-    for (int i = 0; i < SPAWN_FDS && !rc; i++) {
+    int rc = 0, aside = find_aside(fds);
+    for (int i = 0; aside && i < SPAWN_FDS && !rc; i++) {
         if (fds[i] >= 0)
             rc = posix_spawn_file_actions_adddup2(fa, fds[i], aside + i);
     }
     for (int i = 0; i < SPAWN_FDS && !rc; i++) {
         if (fds[i] == SPAWN_NULL)
-            rc = posix_spawn_file_actions_addopen(fa, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
-        else if (fds[i] >= 0 && !(rc = posix_spawn_file_actions_adddup2(fa, aside + i, i)))
+            rc = add_null(fa, i);
+        else if (fds[i] >= 0)
+            rc = posix_spawn_file_actions_adddup2(fa, aside ? aside + i : fds[i], i);
+        if (fds[i] >= 0 && aside && !rc)
             rc = posix_spawn_file_actions_addclose(fa, aside + i);
     }
     return rc;

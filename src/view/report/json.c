@@ -5,6 +5,8 @@
 #include "base/text/timestamp.h"
 #include "doc/doc.h"
 
+#include <string.h>
+
 enum { SCHEMA_VERSION = 1 };
 
 /* Every member is always present; unknown values are null. */
@@ -46,14 +48,17 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
 }
 
 /* The result of the last agent that ended. */
-static void encode_outcome(const struct node *from, struct arena *a, struct node *map)
+static void encode_outcome(const char *outcome, struct arena *a, struct node *map)
 {
     static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};
     static const char *const counts[] = {"helpers", "denials"};
+    struct arena own = {0};
+    const struct node *from = outcome ? doc_read_line(&own, outcome, strlen(outcome)) : NULL;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         put_string(a, map, texts[i], from ? node_get_string(from, texts[i], NULL) : NULL);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         put_int(a, map, counts[i], from, from ? node_get_int(from, counts[i], 0) : 0);
+    arena_done(&own);
 }
 
 static void encode_task(const struct report_task *t, struct arena *a, struct node *map)

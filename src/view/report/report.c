@@ -109,15 +109,14 @@ static void note_activity(struct report *r, const struct store_event *ev, const 
         activity_take_action(&t->doing, data, ev->time);
 }
 
-static void keep_outcome(struct report *r, const struct store_event *ev, struct doc *doc)
+/* Few readers need it, so we do not parse it here. */
+static void keep_outcome(struct report *r, const struct store_event *ev)
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (!t)
         return;
     activity_done(&t->doing);
-    t->outcome = doc->root;
-    vec_push(&r->docs, *doc);
-    *doc = (struct doc){0};
+    t->outcome = keep_string(r, ev->data);
 }
 
 /* A landing stands while the agent works on because a person resumed it, but not if the task runs
@@ -159,20 +158,29 @@ static void note_paused(struct report *r, const struct store_event *ev, const st
     r->paused = true;
 }
 
-/* The events that tell more than the rows. A `keep` function may take ownership of the data. */
+/* The events that tell more than the rows: one function for each, of the kind that it needs. A
+ * `keep` function may take ownership of the data; `take` gets it unparsed. */
 static const struct {
     const char *name;
     bool of_task;
     void (*apply)(struct report *r, const struct store_event *ev, const struct node *data);
     void (*keep)(struct report *r, const struct store_event *ev, struct doc *doc);
+    void (*take)(struct report *r, const struct store_event *ev);
 } event_rules[] = {
-    {"task.action", true, note_activity, NULL},  {"task.waiting", true, note_activity, NULL},
-    {"task.exited", true, NULL, keep_outcome},   {"task.failed", true, keep_output, NULL},
-    {"task.salvaged", true, note_salvage, NULL}, {"task.parked", true, note_parked, NULL},
-    {"task.landed", true, note_landing, NULL},   {"task.continued", true, note_landing, NULL},
-    {"task.started", true, note_landing, NULL},  {"git.state_changed", false, NULL, keep_change},
-    {"limit.opened", false, open_limit, NULL},   {"limit.closed", false, close_limit, NULL},
-    {"run.resumed", false, note_resumed, NULL},  {"run.paused", false, note_paused, NULL},
+    {"task.action", true, .apply = note_activity},
+    {"task.waiting", true, .apply = note_activity},
+    {"task.exited", true, .take = keep_outcome},
+    {"task.failed", true, .apply = keep_output},
+    {"task.salvaged", true, .apply = note_salvage},
+    {"task.parked", true, .apply = note_parked},
+    {"task.landed", true, .apply = note_landing},
+    {"task.continued", true, .apply = note_landing},
+    {"task.started", true, .apply = note_landing},
+    {"git.state_changed", false, .keep = keep_change},
+    {"limit.opened", false, .apply = open_limit},
+    {"limit.closed", false, .apply = close_limit},
+    {"run.resumed", false, .apply = note_resumed},
+    {"run.paused", false, .apply = note_paused},
 };
 
 /* Events of the run that need no data. */
@@ -192,6 +200,10 @@ static bool apply_event(void *ctx, const struct store_event *ev)
         return true;
     if (!ev->data) {
         apply_bare_event(r, ev, i);
+        return true;
+    }
+    if (event_rules[i].take) {
+        event_rules[i].take(r, ev);
         return true;
     }
     if ((event_rules[i].apply == note_activity && !find_running(r, ev)) ||
@@ -362,11 +374,9 @@ static int load_rows(struct loader *l, struct store *store, struct err *err)
     if (store_each_task(store, r->row.id, append_task, l, err))
         return -1;
     r->n = l->tasks.n;
-    r->tasks = arena_array(&r->arena, r->n + 1, sizeof(*r->tasks));
-    for (size_t i = 0; i < r->n; i++) {
-        r->tasks[i] = l->tasks.v[i];
+    r->tasks = steal_ptr(l->tasks.v);
+    for (size_t i = 0; i < r->n; i++)
         (void)map_put(&r->by_id, r->tasks[i].row.id, strlen(r->tasks[i].row.id), &r->tasks[i]);
-    }
     if (store_each_spending(store, r->row.id, 0, note_prices, r, err))
         return -1;
     return store_each_event(store, r->row.id, 0, apply_event, r, err);
@@ -391,6 +401,7 @@ void report_done(struct report *r)
     map_done(&r->by_id);
     for (size_t i = 0; i < r->n; i++)
         activity_done(&r->tasks[i].doing);
+    free(r->tasks);
     for (size_t i = 0; i < r->docs.n; i++)
         doc_done(&r->docs.v[i]);
     vec_done(&r->docs);

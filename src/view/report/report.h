@@ -37,13 +37,13 @@ extern const char *const report_end_words[REPORT_END_COUNT_];
 struct report_task {
     struct store_task row; /* state: "interrupted" if the run ended before the task */
     enum report_end end;
-    int64_t duration;           /* ms of work, so far if it is not finished; below 0: not started */
-    const char *logs;           /* a folder with one folder per attempt; NULL: none, or gone */
-    const char *output;         /* the last lines of output, for a failure, or NULL */
-    int64_t lane;               /* the lane that it is parked in; below 0: not parked */
-    struct activity doing;      /* of a running task */
-    const struct node *outcome; /* data of the last task.exited, or NULL */
-    const char *prices;         /* date of the price list used for an estimated cost, or NULL */
+    int64_t duration;      /* ms of work, so far if it is not finished; below 0: not started */
+    const char *logs;      /* a folder with one folder per attempt; NULL: none, or gone */
+    const char *output;    /* the last lines of output, for a failure, or NULL */
+    int64_t lane;          /* the lane that it is parked in; below 0: not parked */
+    struct activity doing; /* of a running task */
+    const char *outcome;   /* JSON of the last task.exited, or NULL */
+    const char *prices;    /* date of the price list used for an estimated cost, or NULL */
     const char
         *stands; /* its landing, if it works on because a person resumed its agent; or NULL */
     bool follows_landing; /* it works on for that reason */
@@ -57,7 +57,7 @@ struct report_change {
 };
 
 struct report {
-    struct arena arena;    /* owns everything below */
+    struct arena arena;    /* owns the strings below */
     struct store_run row;  /* state: "interrupted" if its process is gone */
     int64_t duration, end; /* duration: ms of work; end: the end of the run, or now */
     struct idle idle;
@@ -69,7 +69,7 @@ struct report {
     struct report_task *tasks;
     size_t n;
     VEC(struct report_change) changes;
-    VEC(struct doc) docs;       /* own the data of tasks and changes */
+    VEC(struct doc) docs;       /* own the data of changes */
     struct limits_shown limits; /* limits that are still open, as far as we know */
     struct map by_id;
     size_t ends[REPORT_END_COUNT_];

@@ -240,6 +240,29 @@ END
     assert_error 2 "run $old has no task 'nothing-like-it'"
 }
 
+@test "an ended task leaves its prompt and its output, and logs shows that it printed no errors" {
+    local dir
+    make_repo
+    begin_plan
+    add_task t -- 'write a one'
+    add_task look 'read_only: true' -- 'say looked'
+    add_task bad 'retry: 0' -- 'err wrong' 'exit 3'
+    run_plan
+    dir=$(echo .git/anabranch/runs/*-*)
+    [[ $(cd "$dir/t" && find . -type f | sort) == ./1/out$'\n'./1/prompt ]] || fail "$(find "$dir/t")"
+    [[ $(cd "$dir/look" && find . -type f | sort) == ./1/out$'\n'./1/prompt ]] || fail "$(find "$dir/look")"
+    [[ $(<"$dir/bad/1/err") == wrong && -s $dir/bad/1/boot ]] || fail "$(find "$dir/bad")"
+    [[ ! -e $dir/run.folders/t && -e $dir/run.folders/.boot ]] || fail "$(find "$dir/run.folders")"
+    run_apart anabranch logs --stderr t
+    assert_status 0
+    [[ -z $output$stderr ]] || fail "$output$stderr"
+    run anabranch logs --stderr bad
+    assert_output wrong
+    rm "$dir/t/1/out"
+    run_apart anabranch logs --stderr t
+    assert_error 3 "attempt 1 of 't' has no such log"
+}
+
 @test "logs -f follows until the attempt ends, and prints all of it" {
     make_repo
     begin_plan

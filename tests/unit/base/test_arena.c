@@ -4,6 +4,7 @@
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -75,17 +76,42 @@ static void test_done_leaves_it_usable(void **state)
     assert_true(a.total > 0);
     arena_done(&a);
     assert_int_equal(a.total, 0);
-    assert_null(a.chunks);
+    assert_null(a.records.chunks);
     assert_string_equal(arena_str(&a, "again"), "again");
     arena_done(&a);
+}
+
+/* Records and strings are in different chunks. */
+static void test_strings_outlive_records(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    struct arena a = {0};
+    const char *words[N];
+    for (int i = 0; i < N; i++) {
+        (void)arena_array(&a, 3, 40);
+        words[i] = arena_printf(&a, "word %d", i);
+    }
+    size_t before = a.total;
+    arena_forget_records(&a);
+    assert_true(before - a.total >= (size_t)N * 3 * 40);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(atoi(words[i] + strlen("word ")), i);
+    memset(arena_alloc(&a, 1000), 'x', 1000); /* it can be used again */
+    assert_string_equal(words[0], "word 0");
+    arena_done(&a);
+    assert_int_equal(a.total, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aligned_and_zeroed),    cmocka_unit_test(test_blocks_do_not_overlap),
-        cmocka_unit_test(test_larger_than_a_chunk),   cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_aligned_and_zeroed),
+        cmocka_unit_test(test_blocks_do_not_overlap),
+        cmocka_unit_test(test_larger_than_a_chunk),
+        cmocka_unit_test(test_strings),
         cmocka_unit_test(test_done_leaves_it_usable),
+        cmocka_unit_test(test_strings_outlive_records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

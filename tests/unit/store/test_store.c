@@ -245,7 +245,15 @@ static void groups_are_on_disk_and_single_writes_soon(void **state)
         assert_int_equal(syncs, 0);
         assert_int_equal(store_commit(store, NULL), 0);
         assert_int_equal(syncs, 1);
+        assert_int_equal(store_begin_soon(store, NULL), 0);
+        assert_int_equal(store_add_event(store, &ev, NULL), 0);
+        assert_int_equal(store_put_task(store, &task, NULL), 0);
+        assert_int_equal(store_commit(store, NULL), 0);
+        assert_int_equal(syncs, 1);
     }
+    char seen[100] = "";
+    assert_int_equal(store_each_event(store, "r", 0, take_names, seen, NULL), 0);
+    assert_int_equal(strlen(seen), strlen("x-") * (1 + 3 * 3));
 }
 
 static void spoil(const char *dir, const char *when)
@@ -272,6 +280,10 @@ static void a_group_with_a_failure_leaves_nothing(void **state)
     char seen[100] = "";
     assert_int_equal(store_open(&store, *state, true, NULL), 0);
     spoil(*state, "tasks when new.id = 't'");
+    assert_int_equal(store_begin_soon(store, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    assert_int_equal(store_put_task(store, &task, &err), -1);
+    assert_int_equal(store_commit(store, &err), -1);
     assert_int_equal(store_begin(store, NULL), 0);
     assert_int_equal(store_add_event(store, &ev, NULL), 0);
     assert_int_equal(store_put_task(store, &task, &err), -1);

@@ -43,6 +43,19 @@ static void write_record(void **state, const char *text)
     assert_int_equal(file_create(path, text, strlen(text), NULL), 0);
 }
 
+static void what_is_forgotten_is_of_others(void **state)
+{
+    autofree char *common = state_path(*state), *dir = run_path(common, RUN);
+    autofree char *path = task_path(state);
+    struct file_id id;
+    write_record(state, "tree 1 2 3 boot\n");
+    assert_int_equal(folder_record_last(*state, path, RECORD_TREE, &id), FOLDER_OURS);
+    folder_record_forget(dir, "t");
+    folder_record_forget(dir, "none");
+    assert_true(folder_record_is_whole(*state, path));
+    assert_int_equal(folder_record_last(*state, path, RECORD_TREE, &id), FOLDER_FOREIGN);
+}
+
 static void only_whole_lines_of_the_record_count(void **state)
 {
     static const struct {
@@ -103,6 +116,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(only_whole_lines_of_the_record_count, make_run,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(what_is_forgotten_is_of_others, make_run, remove_folder),
         cmocka_unit_test_setup_teardown(a_recorded_folder_is_ours_until_another_takes_its_name,
                                         make_run, remove_folder),
     };
