@@ -34,9 +34,9 @@ int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, con
 {
     autobuf struct buf base = BUF_INIT;
     struct salvage s = {.commit = (char *)commit};
-    return clean_base(c, run, &base, err) || salvage_is_merged(&s, &c->at, base.s, ret_yes, err)
-               ? -1
-               : 0;
+    if (clean_base(c, run, &base, err))
+        return -1;
+    return salvage_is_merged(&s, &c->at, base.s, ret_yes, err);
 }
 
 /* The first unused attempt number, starting with the last attempt. */
@@ -258,8 +258,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
     autofree char *message =
         salvage_message(t->run->id, t->task, attempt, start.s, get_salvage_reason(t));
     const char *const parents[] = {head.s, NULL};
-    return git_commit_tree(&c->at, tree.s, parents, message, &commit, err) ||
-                   create_ref(c, t, attempt, commit.s, ret_id, err)
-               ? -1
-               : 0;
+    if (git_commit_tree(&c->at, tree.s, parents, message, &commit, err))
+        return -1;
+    return create_ref(c, t, attempt, commit.s, ret_id, err);
 }

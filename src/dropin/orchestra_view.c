@@ -159,10 +159,9 @@ int orchestra_retries(const struct orchestra *o, uint32_t task)
 int orchestra_load_idle(struct orchestra *o, struct err *err)
 {
     autostore struct store *store = NULL;
-    return store_open(&store, run_state_dir(o->run), false, err) ||
-                   idle_load(&o->idle, store, run_id(o->run), err)
-               ? -1
-               : 0;
+    if (store_open(&store, run_state_dir(o->run), false, err))
+        return -1;
+    return idle_load(&o->idle, store, run_id(o->run), err);
 }
 
 double orchestra_seconds(const struct orchestra *o, uint32_t task)

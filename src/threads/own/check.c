@@ -215,10 +215,9 @@ static int check_branch(const struct own_question *q, struct buf *out, struct er
 {
     struct git_place at = {.git_dir = q->repo->common};
     autobuf struct buf base = BUF_INIT;
-    return own_base(q->repo, q->thread, q->thread->branch, &base, err) ||
-                   commit_paths(&at, base.s, q->thread->branch, out, err)
-               ? -1
-               : 0;
+    if (own_base(q->repo, q->thread, q->thread->branch, &base, err))
+        return -1;
+    return commit_paths(&at, base.s, q->thread->branch, out, err);
 }
 
 static int check_range(const struct own_question *q, struct buf *out, struct err *err)
