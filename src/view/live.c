@@ -118,16 +118,6 @@ static void apply_started(struct live *l, uint32_t task, const struct event *ev)
         apply_preparing(l, task, ev);
 }
 
-static void apply_action(struct live *l, uint32_t task, const struct event *ev)
-{
-    activity_take_action(&l->tasks[task].doing, ev->data, ev->time);
-}
-
-static void apply_question(struct live *l, uint32_t task, const struct event *ev)
-{
-    activity_take_question(&l->tasks[task].doing, ev->data);
-}
-
 static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
@@ -140,12 +130,6 @@ static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
         l->usd += usd->real - lt->usd;
         lt->usd = usd->real;
     }
-}
-
-static void apply_exited(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    activity_set(&l->tasks[task].doing, NULL);
 }
 
 static void apply_retried(struct live *l, uint32_t task, const struct event *ev)
@@ -182,10 +166,9 @@ static const struct {
 } event_rules[EV_COUNT_] = {
     [EV_TASK_PREPARING] = {.apply = apply_preparing, .state = TASK_PREPARING},
     [EV_TASK_STARTED] = {.apply = apply_started, .state = TASK_RUNNING},
-    [EV_TASK_ACTION] = {.apply = apply_action},
     [EV_TASK_USAGE] = {.apply = apply_usage},
-    [EV_TASK_WAITING] = {.apply = apply_question, .color = YELLOW},
-    [EV_TASK_EXITED] = {.apply = apply_exited, .state = TASK_COMMITTING},
+    [EV_TASK_WAITING] = {.color = YELLOW},
+    [EV_TASK_EXITED] = {.state = TASK_COMMITTING},
     [EV_TASK_DONE] = {.state = TASK_DONE, .color = GREEN},
     [EV_TASK_COMMITTED] = {.state = TASK_LANDING},
     [EV_TASK_VERIFIED] = {.state = TASK_LANDING},
@@ -228,6 +211,8 @@ void live_event(struct live *l, const struct event *ev)
     const struct task *task = ev->task ? plan_find(l->plan, ev->task) : NULL;
     if (!l->started)
         l->started = ev->time;
+    if (task)
+        activity_event(&l->tasks[task->index].doing, ev);
     if (task && event_rules[ev->kind].apply)
         event_rules[ev->kind].apply(l, task->index, ev);
     if (task && event_rules[ev->kind].state)
