@@ -387,21 +387,6 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     end_line(out, start, columns);
 }
 
-/* Moves to the start of the block and clears the screen from there. */
-static void erase_block(struct live *l, size_t columns, size_t rows, struct buf *out)
-{
-    size_t up = redraw_rows(&l->painted, columns);
-    if (up >= rows)
-        up = rows - 1;
-    if (up)
-        buf_addf(out, "\033[%zuA", up);
-    if (l->painted.len)
-        buf_addstr(out, "\r\033[J");
-    buf_cut(&l->painted, 0);
-    buf_add(out, l->scroll.s, l->scroll.len);
-    buf_cut(&l->scroll, 0);
-}
-
 static void add_block(const struct live *l, const struct buf *block, struct buf *out)
 {
     size_t last = block->len - 1; /* start of the totals */
@@ -420,7 +405,7 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
     live_block(l, now, columns, rows, &block);
     if (!l->scroll.len && columns == l->columns && strcmp(block.s, l->painted.s) == 0)
         return;
-    erase_block(l, columns, rows, out);
+    live_finish(l, columns, rows, out);
     add_block(l, &block, out);
     buf_add(&l->painted, block.s, block.len);
     l->columns = columns;
@@ -428,7 +413,9 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
 
 void live_finish(struct live *l, size_t columns, size_t rows, struct buf *out)
 {
-    erase_block(l, columns, rows, out);
+    redraw_erase(&l->painted, columns, rows, out);
+    buf_add(out, l->scroll.s, l->scroll.len);
+    buf_cut(&l->scroll, 0);
 }
 
 void live_forget(struct live *l)
