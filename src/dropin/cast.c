@@ -117,8 +117,10 @@ static int parse_args(struct cast_args *a, char **argv)
         } else if (strcmp(word, "--clean") == 0) {
             a->clean = true;
         } else if (strcmp(word, "--split") == 0) {
-            if (!argv[1] || !*argv[1])
-                return cast_fail(EXIT_USAGE, "--split requires a number");
+            if (!argv[1] || !*argv[1]) {
+                cast_say(CAST_ERROR, "--split requires a number");
+                return EXIT_USAGE;
+            }
             a->split = *++argv;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             a->help = true;
