@@ -123,19 +123,18 @@ static void draw_typed(const struct screen *s, struct canvas *c)
 
 /* The keys that steer the run, and what we ask first: `before`, the task's id, `after`. */
 static const struct steering {
-    char key;
+    int key;
     enum wish_kind kind;
     int by; /* for WISH_WORKERS */
-    const char *before;
     int id_max;
-    const char *after;
+    const char *before, *after;
 } steering_keys[] = {
-    {'s', WISH_STOP, 0, "Stop ", 24, "? (y/n) Its work is saved."},
-    {'S', WISH_STOP_ALL, 0, "Stop the run? (y/n) All work is saved.", 0, ""},
-    {'x', WISH_SKIP, 0, "Skip ", 24, " and its dependents? (y/n)"},
-    {'b', WISH_BUDGET, 0, "Budget ($5, 200ktokens): ", 0, ""},
-    {'R', WISH_FRESH, 0, "Restart ", 24, " from scratch? (y/n)"},
-    {'m', WISH_SAY, 0, "Say to ", 16, ": "},
+    {'s', WISH_STOP, 0, 24, "Stop ", "? (y/n) Its work is saved."},
+    {'S', WISH_STOP_ALL, 0, 0, "Stop the run? (y/n) All work is saved.", ""},
+    {'x', WISH_SKIP, 0, 24, "Skip ", " and its dependents? (y/n)"},
+    {'b', WISH_BUDGET, 0, 0, "Budget ($5, 200ktokens): ", ""},
+    {'R', WISH_FRESH, 0, 24, "Restart ", " from scratch? (y/n)"},
+    {'m', WISH_SAY, 0, 16, "Say to ", ": "},
     {'r', WISH_RETRY},
     {'p', WISH_PAUSE},
     {'+', WISH_WORKERS, 1},
