@@ -64,10 +64,10 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
     c->scratch = mem_printf("%s/tmp/clean.%d", c->opts->state_dir, (int)getpid());
     if (c->opts->dry_run)
         return 0;
-    return dirs_await_lock(lock, "another clean", c->opts->waiting, ret_lock, err) ||
-                   dirs_remove(c->scratch, err) || dirs_make(c->scratch, err)
-               ? -1
-               : 0;
+    if (dirs_await_lock(lock, "another clean", c->opts->waiting, ret_lock, err) ||
+        dirs_remove(c->scratch, err))
+        return -1;
+    return dirs_make(c->scratch, err);
 }
 
 /* Worktrees inside of workspaces come last: they usually go with their workspace. */

@@ -36,14 +36,7 @@ void clean_measure(struct cleaner *c, const char *path);
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* clean_save.c: finds the tip of the branch that the run landed on, or HEAD. */
-int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
-               struct err *err);
-
-/* True if the user lets us remove the leftovers of an interrupted run. */
-bool clean_may_remove(const struct cleaner *c, const struct leftover_run *run);
-
-/* *ret_yes is true if a merge of the commit into the base would change nothing. */
+/* clean_save.c: *ret_yes is true if a merge of the commit into the base would change nothing. */
 int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, const char *commit,
                     bool *ret_yes, struct err *err);
 
@@ -61,6 +54,9 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
 void clean_find_users(struct cleaner *c, struct leftover_task *t);
 void clean_task(struct cleaner *c, struct leftover_task *t);
 void clean_inner(struct cleaner *c, struct leftover_task *t);
+
+/* True if the user lets us remove the leftovers of an interrupted run. */
+bool clean_may_remove(const struct cleaner *c, const struct leftover_run *run);
 
 /* clean_rest.c: everything else. */
 int clean_tips(struct cleaner *c, struct err *err);

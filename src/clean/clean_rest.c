@@ -89,10 +89,9 @@ static int finish_checkout(struct cleaner *c, struct err *err)
 {
     autobase_lock struct base_lock base_lock = BASE_LOCK_INIT;
     autobuf struct buf from = BUF_INIT;
-    return base_lock_take(&base_lock, c->opts->state_dir, err) ||
-                   checkout_note_mend(&base_lock, c->opts->repo, &from, err)
-               ? -1
-               : 0;
+    if (base_lock_take(&base_lock, c->opts->state_dir, err))
+        return -1;
+    return checkout_note_mend(&base_lock, c->opts->repo, &from, err);
 }
 
 void clean_blockers(struct cleaner *c)

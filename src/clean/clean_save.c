@@ -18,8 +18,9 @@
 #include <string.h>
 #include <unistd.h>
 
-int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
-               struct err *err)
+/* Finds the tip of the branch that the run landed on, or HEAD. */
+static int find_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
+                     struct err *err)
 {
     const struct git_repo *repo = c->opts->repo;
     struct git_place here = {.git_dir = repo->git_dir, .common = repo->common};
@@ -34,9 +35,9 @@ int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, con
 {
     autobuf struct buf base = BUF_INIT;
     struct salvage s = {.commit = (char *)commit};
-    return clean_base(c, run, &base, err) || salvage_is_merged(&s, &c->at, base.s, ret_yes, err)
-               ? -1
-               : 0;
+    if (find_base(c, run, &base, err))
+        return -1;
+    return salvage_is_merged(&s, &c->at, base.s, ret_yes, err);
 }
 
 /* The first unused attempt number, starting with the last attempt. */
@@ -106,7 +107,7 @@ static int create_ref(struct cleaner *c, const struct leftover_task *t, int atte
     buf_addstr(ret_id, ref + strlen(SALVAGE_REFS));
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", ref);
-    if (clean_base(c, t->run, &base, &ignored))
+    if (find_base(c, t->run, &base, &ignored))
         return 0;
     return vault_keep(&c->at, ref, commit, base.s, &ignored, err);
 }
@@ -151,7 +152,7 @@ static int find_start(struct cleaner *c, const struct leftover_task *t, const st
         return 0;
     if (ws->admin && workspace_head(ws, ret, &ignored) == 0)
         return 0;
-    return clean_base(c, t->run, ret, err);
+    return find_base(c, t->run, ret, err);
 }
 
 /* Gives a tree that lost its administrative folder a new one. */
@@ -251,15 +252,14 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
     autofree char *contains = mem_printf("--contains=%s", head.s);
     if (find_saved(c, t, contains, NULL, ret_id, err) || ret_id->len)
         return ret_id->len ? 0 : -1;
-    if (clean_base(c, t->run, &base, err) || git_tree_of(&c->at, head.s, &tree, err))
+    if (find_base(c, t->run, &base, err) || git_tree_of(&c->at, head.s, &tree, err))
         return -1;
     if (git_call(&c->at, &start, &ignored, "merge-base", base.s, head.s, NULL))
         buf_addstr(&start, base.s);
     autofree char *message =
         salvage_message(t->run->id, t->task, attempt, start.s, get_salvage_reason(t));
     const char *const parents[] = {head.s, NULL};
-    return git_commit_tree(&c->at, tree.s, parents, message, &commit, err) ||
-                   create_ref(c, t, attempt, commit.s, ret_id, err)
-               ? -1
-               : 0;
+    if (git_commit_tree(&c->at, tree.s, parents, message, &commit, err))
+        return -1;
+    return create_ref(c, t, attempt, commit.s, ret_id, err);
 }

@@ -249,11 +249,10 @@ static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
     autobuf struct buf at = BUF_INIT;
     bool moved;
     bool branch = strncmp(ref, VAULT_BRANCHES, strlen(VAULT_BRANCHES)) == 0;
-    return unsynced_settle(c->opts->repo->common, err) || git_resolve(&c->at, ref, &at, err) ||
-                   (branch && vault_drop(&c->at, ref, err)) ||
-                   git_move_ref(&c->at, ref, at.s, "", "anabranch: clean", &moved, err)
-               ? -1
-               : 0;
+    if (unsynced_settle(c->opts->repo->common, err) || git_resolve(&c->at, ref, &at, err) ||
+        (branch && vault_drop(&c->at, ref, err)))
+        return -1;
+    return git_move_ref(&c->at, ref, at.s, "", "anabranch: clean", &moved, err);
 }
 
 /* The user's worktree that has the branch checked out, or NULL. */

@@ -52,21 +52,31 @@ static void print_line(FILE *to, const char *color, const char *mark, const char
         (void)fputs(line.s, to);
 }
 
+static const struct {
+    const char *color, *mark;
+} voices[] = {
+    [CAST_INFO] = {"\033[0;36m", "[cast-parallel]"},
+    [CAST_SUCCESS] = {"\033[0;32m", "[cast-parallel]"},
+    [CAST_WARN] = {"\033[0;33m", "[cast-parallel] WARN:"},
+    [CAST_ERROR] = {"\033[0;31m", "[cast-parallel] ERROR:"},
+};
+
 void cast_say(enum cast_voice voice, const char *fmt, ...)
 {
-    static const struct {
-        const char *color, *mark;
-    } voices[] = {
-        [CAST_INFO] = {"\033[0;36m", "[cast-parallel]"},
-        [CAST_SUCCESS] = {"\033[0;32m", "[cast-parallel]"},
-        [CAST_WARN] = {"\033[0;33m", "[cast-parallel] WARN:"},
-        [CAST_ERROR] = {"\033[0;31m", "[cast-parallel] ERROR:"},
-    };
     va_list ap;
     va_start(ap, fmt);
     print_line(voice >= CAST_WARN ? stderr : stdout, voices[voice].color, voices[voice].mark, fmt,
                ap);
     va_end(ap);
+}
+
+int cast_fail(int code, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print_line(stderr, voices[CAST_ERROR].color, voices[CAST_ERROR].mark, fmt, ap);
+    va_end(ap);
+    return code;
 }
 
 void cast_header(const char *fmt, ...)
@@ -216,14 +226,10 @@ int cast_load(struct cast_plan *p)
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
     problems_init(&ps, p->path);
-    if (file_read_input(p->path, DROPIN_PLAN_MAX, &text, &err)) {
-        cast_say(CAST_ERROR, "%s", err.msg);
-        return EXIT_TASK;
-    }
-    if (!has_block(&text)) {
-        cast_say(CAST_ERROR, "No `json dispatch` fenced block found in: %s", p->path);
-        return EXIT_TASK;
-    }
+    if (file_read_input(p->path, DROPIN_PLAN_MAX, &text, &err))
+        return cast_fail(EXIT_TASK, "%s", err.msg);
+    if (!has_block(&text))
+        return cast_fail(EXIT_TASK, "No `json dispatch` fenced block found in: %s", p->path);
     if (parse_block(&p->doc, &text, &ps))
         return EXIT_OK;
     cast_say(CAST_ERROR, "Failed to parse dispatch JSON.");
@@ -252,16 +258,13 @@ static int set_split(struct cast_plan *p, const char *word)
     p->split = p->count / 2 ? p->count / 2 : 1;
     if (!word)
         return EXIT_OK;
-    if (word[strspn(word, "0123456789")]) {
-        cast_say(CAST_ERROR, "--split must be a positive integer");
-        return EXIT_USAGE;
-    }
+    if (word[strspn(word, "0123456789")])
+        return cast_fail(EXIT_USAGE, "--split must be a positive integer");
     p->split = strlen(word) < 10 ? strtoul(word, NULL, 10) : p->count;
     if (p->split >= 1 && p->split < p->count)
         return EXIT_OK;
-    cast_say(CAST_ERROR, "--split N must be between 1 and %zu (got %s, batch count is %zu)",
-             p->count - 1, word, p->count);
-    return EXIT_TASK;
+    return cast_fail(EXIT_TASK, "--split N must be between 1 and %zu (got %s, batch count is %zu)",
+                     p->count - 1, word, p->count);
 }
 
 /* Rejects a batch without an id. That tool lost track of batches in this case: it gave a stream
@@ -273,10 +276,9 @@ static int list_ids(struct cast_plan *p, const struct node *batches)
         struct buf *ids = &p->ids[n >= p->split];
         const struct node *id = node_get(batch, "id");
         autobuf struct buf name = BUF_INIT;
-        if (!id) {
-            cast_say(CAST_ERROR, "%s:%u: batch %zu has no id", p->path, batch->pos.line, n + 1);
-            return EXIT_TASK;
-        }
+        if (!id)
+            return cast_fail(EXIT_TASK, "%s:%u: batch %zu has no id", p->path, batch->pos.line,
+                             n + 1);
         add_value(&name, id);
         buf_addf(ids, "%s%s", n == 0 || n == p->split ? "" : ",", name.s);
         strv_push(&p->names, name.s);
@@ -293,10 +295,8 @@ static int read_plan(struct cast_plan *p, const char *split)
     const struct node *batches = node_get(p->doc.root, "batches");
     add_value(&p->id, node_get(p->doc.root, "plan_id"));
     p->count = batches && batches->kind == NODE_LIST ? batches->n : 0;
-    if (!p->count) {
-        cast_say(CAST_ERROR, "No batches found in dispatch manifest.");
-        return EXIT_TASK;
-    }
+    if (!p->count)
+        return cast_fail(EXIT_TASK, "No batches found in dispatch manifest.");
     code = set_split(p, split);
     return code == EXIT_OK ? list_ids(p, batches) : code;
 }
@@ -363,10 +363,8 @@ int dropin_cast(int argc, char **argv)
     if (code != EXIT_OK || args.help)
         return code != EXIT_OK ? code : cli_print(usage_text, strlen(usage_text));
     autofree char *path = expand_home(args.plan);
-    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
-        cast_say(CAST_ERROR, "Plan file not found: %s", path);
-        return EXIT_USAGE;
-    }
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+        return cast_fail(EXIT_USAGE, "Plan file not found: %s", path);
     plan.path = path;
     code = read_plan(&plan, args.split);
     if (code != EXIT_OK)

@@ -28,6 +28,8 @@ enum cast_voice { CAST_INFO, CAST_SUCCESS, CAST_WARN, CAST_ERROR };
 
 /* Prints "[cast-parallel] message"; warnings and errors go to standard error. */
 void cast_say(enum cast_voice voice, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Prints an error, and returns the code. */
+int cast_fail(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Prints a line, in bold or dim if the terminal has colours. */
 void cast_header(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

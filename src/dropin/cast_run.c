@@ -32,12 +32,6 @@ struct session {
 
 static const char branch_prefix[] = "cast-parallel-";
 
-static int print_error(const char *message)
-{
-    cast_say(CAST_ERROR, "%s", message);
-    return EXIT_TASK;
-}
-
 static void put_missing(struct arena *a, struct node *map, const char *key, const char *value)
 {
     if (!node_get(map, key))
@@ -129,7 +123,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
 static int print_problems(const struct problems *ps)
 {
     dropin_print_problems(ps, "", false);
-    return print_error("Cannot run the plan.");
+    return cast_fail(EXIT_TASK, "Cannot run the plan.");
 }
 
 /* Cutting between consecutive batches is the purpose of that tool; warn about other cuts. */
@@ -325,8 +319,9 @@ static int print_result(const struct session *s)
 static int report_open_error(const struct err *err)
 {
     if (strstr(err->msg, "--base"))
-        return print_error("No branch is checked out: switch to the one to merge into first");
-    return print_error(err->msg);
+        return cast_fail(EXIT_TASK,
+                         "No branch is checked out: switch to the one to merge into first");
+    return cast_fail(EXIT_TASK, "%s", err->msg);
 }
 
 static int run_streams(struct session *s)
@@ -348,7 +343,7 @@ static int run_streams(struct session *s)
     if (run_open(&s->run, &s->sf.plan, s->plan->path, &ro, &err))
         return report_open_error(&err);
     run_observe(s->run, on_event, s);
-    int code = run_go(s->run, &err) ? print_error(err.msg) : print_result(s);
+    int code = run_go(s->run, &err) ? cast_fail(EXIT_TASK, "%s", err.msg) : print_result(s);
     run_close(s->run);
     return code;
 }
@@ -389,7 +384,7 @@ static int find_repository(struct session *s, struct git_repo *repo)
 {
     struct err err = {0};
     if (git_open(repo, ".", &err) || !repo->root)
-        return print_error(*err.msg ? err.msg : "This is not a git repository");
+        return cast_fail(EXIT_TASK, "%s", *err.msg ? err.msg : "This is not a git repository");
     s->state_dir = state_path(repo->common);
     choose_names(s, repo);
     return EXIT_OK;
@@ -454,7 +449,7 @@ int cast_run(struct cast_plan *plan)
     if (code == EXIT_OK)
         code = open_streams(&s, repo.root);
     if (code == EXIT_OK && !dropin_finds_claude(&s.sf.plan.plan, NULL))
-        code = print_error("claude was not found on PATH");
+        code = cast_fail(EXIT_TASK, "claude was not found on PATH");
     if (code == EXIT_OK) {
         handle_leftovers(&s, &repo);
         print_head(plan);

@@ -17,7 +17,6 @@ struct left_run {
     int lock; /* our lock, so that nobody else resumes it; -1: no run was found */
 };
 void left_run_done(struct left_run *l);
-#define autoleft own_cleanup(left_run_done)
 
 /* Finds the newest unfinished run of a plan. The runs of a tool are those whose branches begin
  * with `prefix`. Release it in every case. */

@@ -112,11 +112,7 @@ static void add_cell(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
     text_add_harmless(&safe, s);
-    for (const char *c = safe.s; *c; c++) {
-        if (*c == '|')
-            buf_addch(out, '\\');
-        buf_addch(out, *c);
-    }
+    text_escape(out, safe.s, "|");
 }
 
 static void add_time(struct buf *out, const char *what, int64_t time)

@@ -87,29 +87,15 @@ void orchestra_event(struct orchestra *o, const struct event *ev)
         o->tasks[t->index].has_code = false;
 }
 
+/* A task that a stopped run has not started counts as skipped. */
 enum orchestra_end orchestra_end(const struct orchestra *o, uint32_t task)
 {
     if (o->tasks[task].resumed)
         return ORCHESTRA_RESUMED;
-    switch (run_task(o->run, task).state) {
-    case TASK_LANDED:
-    case TASK_DONE:
+    enum task_state state = run_task(o->run, task).state;
+    if (state == TASK_LANDED || state == TASK_DONE)
         return ORCHESTRA_SUCCEEDED;
-    case TASK_FAILED:
-    case TASK_CONFLICTED:
-        return ORCHESTRA_FAILED;
-    case TASK_WAITING: /* a stopped run may not have started it */
-    case TASK_READY:
-    case TASK_PREPARING:
-    case TASK_RUNNING:
-    case TASK_COMMITTING:
-    case TASK_VERIFYING:
-    case TASK_LANDING:
-    case TASK_SKIPPED:
-    case TASK_STATE_COUNT_:
-        break;
-    }
-    return ORCHESTRA_SKIPPED;
+    return state == TASK_FAILED || state == TASK_CONFLICTED ? ORCHESTRA_FAILED : ORCHESTRA_SKIPPED;
 }
 
 bool orchestra_timed_out(const struct orchestra *o, uint32_t task)
@@ -121,33 +107,15 @@ bool orchestra_timed_out(const struct orchestra *o, uint32_t task)
 
 const char *orchestra_category(const struct orchestra *o, uint32_t task)
 {
+    static const char *const names[FAILURE_COUNT_] = {
+        [FAILURE_TIMEOUT] = "timeout",      [FAILURE_IDLE] = "timeout",
+        [FAILURE_LIMIT] = "rate_limited",   [FAILURE_TRANSIENT] = "transient",
+        [FAILURE_OVERLOADED] = "transient", [FAILURE_CONFLICT] = "conflict",
+    };
     if (orchestra_end(o, task) != ORCHESTRA_FAILED)
         return "none";
-    switch (run_task(o->run, task).failure) {
-    case FAILURE_TIMEOUT:
-    case FAILURE_IDLE:
-        return "timeout";
-    case FAILURE_LIMIT:
-        return "rate_limited";
-    case FAILURE_TRANSIENT:
-    case FAILURE_OVERLOADED:
-        return "transient";
-    case FAILURE_CONFLICT:
-        return "conflict";
-    case FAILURE_AUTH:
-    case FAILURE_REFUSED:
-    case FAILURE_CONTEXT:
-    case FAILURE_BUDGET:
-    case FAILURE_NO_CHANGE:
-    case FAILURE_SCOPE:
-    case FAILURE_VERIFY:
-    case FAILURE_SETUP:
-    case FAILURE_STOPPED:
-    case FAILURE_INTERNAL:
-    case FAILURE_COUNT_:
-        break;
-    }
-    return "permanent";
+    const char *name = names[run_task(o->run, task).failure];
+    return name ? name : "permanent";
 }
 
 int orchestra_retries(const struct orchestra *o, uint32_t task)
@@ -159,10 +127,9 @@ int orchestra_retries(const struct orchestra *o, uint32_t task)
 int orchestra_load_idle(struct orchestra *o, struct err *err)
 {
     autostore struct store *store = NULL;
-    return store_open(&store, run_state_dir(o->run), false, err) ||
-                   idle_load(&o->idle, store, run_id(o->run), err)
-               ? -1
-               : 0;
+    if (store_open(&store, run_state_dir(o->run), false, err))
+        return -1;
+    return idle_load(&o->idle, store, run_id(o->run), err);
 }
 
 double orchestra_seconds(const struct orchestra *o, uint32_t task)

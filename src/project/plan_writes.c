@@ -1,5 +1,7 @@
 #include "project/plan_writes.h"
 
+#include "base/text/text.h"
+
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,7 +27,7 @@ static void add_lexically(struct buf *out, const char *path)
 /* The length of the path before the first component with a wildcard. */
 static size_t get_literal_length(const char *path)
 {
-    size_t wild = strcspn(path, "*?[\\");
+    size_t wild = strcspn(path, GLOB_SPECIAL);
     if (!path[wild])
         return wild;
     while (wild && path[wild - 1] != '/')
@@ -75,26 +77,16 @@ static void add_place(const struct plan_file *pf, const char *place, struct buf 
         buf_addf(out, CLAIMS_OUTSIDE "%s", place);
 }
 
-/* Appends a text as a pattern that matches only this text. */
-static void add_literally(struct buf *out, const char *text)
-{
-    for (const char *s = text; *s; s++) {
-        if (strchr("*?[\\", *s))
-            buf_addch(out, '\\');
-        buf_addch(out, *s);
-    }
-}
-
 static void add_pattern(struct buf *out, const char *place, const char *wild, bool is_folder)
 {
     autobuf struct buf text = BUF_INIT;
-    add_literally(&text, place);
+    text_escape(&text, place, GLOB_SPECIAL);
     buf_addf(&text, "%s%s%s", text.len && *wild ? "/" : "", wild, *wild && is_folder ? "/**" : "");
     struct glob *glob = glob_new(text.s, false);
     if (glob)
         buf_addstr(out, text.s);
     else
-        add_literally(out, text.s);
+        text_escape(out, text.s, GLOB_SPECIAL);
     glob_free(glob);
 }
 

@@ -56,15 +56,6 @@ static void add_ascii(struct buf *out, const char *s)
     }
 }
 
-static void add_slashes(struct buf *out, const char *s)
-{
-    for (; *s; s++) {
-        if (*s == '/')
-            buf_addch(out, '\\');
-        buf_addch(out, *s);
-    }
-}
-
 /* Agents print values in JSON. That changes quotes, backslashes and line ends, and some JSON
  * writers also escape slashes or letters beyond ASCII. */
 static void add_json_forms(struct secrets *secrets, struct map *seen, const char *value)
@@ -78,7 +69,7 @@ static void add_json_forms(struct secrets *secrets, struct map *seen, const char
     doc_write_line(&json, list);
     buf_cut(&json, json.len - strlen("\"]"));
     add_ascii(&ascii, json.s + strlen("[\""));
-    add_slashes(&slashes, json.s + strlen("[\""));
+    text_escape(&slashes, json.s + strlen("[\""), "/");
     add_secret(secrets, seen, json.s + strlen("[\""));
     add_secret(secrets, seen, ascii.s);
     add_secret(secrets, seen, slashes.s);

@@ -127,9 +127,9 @@ static int add_to_settings(const char *file, const struct buf *text, const char 
     if (parse_settings(&doc, file, text, err))
         return -1;
     remove_ours(doc.root);
-    return add_hook(&doc.arena, doc.root, file, command, err) || write_tree(file, doc.root, err)
-               ? -1
-               : 0;
+    if (add_hook(&doc.arena, doc.root, file, command, err))
+        return -1;
+    return write_tree(file, doc.root, err);
 }
 
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,

@@ -194,11 +194,10 @@ static int install_git_hooks(const struct git_repo *repo, const struct thread *t
     if (dirs_make_open(folder, err) || find_worktree_hooks(t, folder, &own, err))
         return -1;
     const char *user_hooks = own.len ? own.s : shared && *shared ? shared : default_hooks;
-    return write_chain(default_hooks, folder, own.s, err) || write_gate(folder, err) ||
-                   link_all(t, folder, user_hooks, err) ||
-                   worktree_config_set(t->admin, KEY, folder, err)
-               ? -1
-               : 0;
+    if (write_chain(default_hooks, folder, own.s, err) || write_gate(folder, err) ||
+        link_all(t, folder, user_hooks, err))
+        return -1;
+    return worktree_config_set(t->admin, KEY, folder, err);
 }
 
 /* Keeps the settings from being committed. fanout has written a file of patterns for its

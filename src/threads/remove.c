@@ -94,10 +94,10 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
     autofree char *aside = state_tmp_path(repo->common);
     struct workspace ws = {
         .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
-    return unsynced_settle(repo->common, err) || dirs_make(aside, err) || remove_tree(t, err) ||
-                   (tip && remove_branch(t, repo, tip, err)) || workspace_forget(&ws, err)
-               ? -1
-               : 0;
+    if (unsynced_settle(repo->common, err) || dirs_make(aside, err) || remove_tree(t, err) ||
+        (tip && remove_branch(t, repo, tip, err)))
+        return -1;
+    return workspace_forget(&ws, err);
 }
 
 /* Removes a folder that has only our .gitignore in it. Other folders stay. */
@@ -150,10 +150,9 @@ int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom),
 {
     autofree char *tmp = state_tmp_path(repo->common);
     autofree char *path = state_file_path(repo->common, "fanout");
-    return dirs_make(tmp, err) ||
-                   dirs_await_lock(path, "another fanout or cleanup", waiting, ret_fd, err)
-               ? -1
-               : 0;
+    if (dirs_make(tmp, err))
+        return -1;
+    return dirs_await_lock(path, "another fanout or cleanup", waiting, ret_fd, err);
 }
 
 /* Anybody who waits for one of these locks notices that its file is gone. */

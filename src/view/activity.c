@@ -36,6 +36,16 @@ void activity_take_question(struct activity *d, const struct node *data)
     d->asks = true;
 }
 
+void activity_event(struct activity *d, const struct event *ev)
+{
+    if (ev->kind == EV_TASK_ACTION)
+        activity_take_action(d, ev->data, ev->time);
+    else if (ev->kind == EV_TASK_WAITING)
+        activity_take_question(d, ev->data);
+    else if (ev->kind == EV_TASK_EXITED)
+        activity_set(d, NULL);
+}
+
 /* The time that it has lasted, or until it happens. */
 static void add_when(const struct activity *d, int64_t now, struct buf *out)
 {

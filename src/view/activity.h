@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/node/node.h"
+#include "plan/schedule/event.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,8 @@ void activity_set(struct activity *d, const char *action); /* action: or NULL */
 /* They take the data of task.action and task.waiting, and the time of the former. */
 void activity_take_action(struct activity *d, const struct node *data, int64_t time);
 void activity_take_question(struct activity *d, const struct node *data);
+/* Takes both events, and the end of the agent; ignores all others. */
+void activity_event(struct activity *d, const struct event *ev);
 
 /* One harmless line, not wider than `columns` unless the time alone is wider. */
 void activity_text(const struct activity *d, int64_t now, size_t columns, struct buf *out);

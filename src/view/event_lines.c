@@ -37,18 +37,12 @@ static void add_list(struct buf *out, const struct event *ev, const char *key)
     }
 }
 
-/* Shows a running tool again after a minute, but not its end. */
-static bool add_action(struct buf *out, const struct event *ev)
+static void add_action(struct buf *out, const struct event *ev)
 {
-    enum { LONG_MS = 60000 };
-    const struct node *tool = node_get(ev->data, "tool");
     struct activity doing = {0};
-    if (tool && (!tool->truth || node_get_int(ev->data, "ms", 0) < LONG_MS))
-        return false;
     activity_take_action(&doing, ev->data, ev->time);
     activity_text(&doing, ev->time, SIZE_MAX, out);
     activity_done(&doing);
-    return true;
 }
 
 static void add_exit(struct buf *out, const struct event *ev)
@@ -80,6 +74,24 @@ static void add_retry(struct buf *out, const struct event *ev, const char *what)
     text_format_duration(out, node_get_int(ev->data, "delay_ms", 0));
     add_field(out, ev, "class", ": ");
     add_field(out, ev, "reason", ": ");
+}
+
+static void add_retried(struct buf *out, const struct event *ev)
+{
+    if (node_get(ev->data, "fresh")) {
+        buf_addstr(out, "restarted from scratch on request");
+    } else if (node_get(ev->data, "session")) {
+        add_field(out, ev, "class", "sent back to the agent: ");
+        add_field(out, ev, "reason", ": ");
+    } else {
+        add_retry(out, ev,
+                  node_get(ev->data, "fallback") ? "retry with the fallback in " : "retry in ");
+    }
+}
+
+static void add_parked(struct buf *out, const struct event *ev)
+{
+    add_retry(out, ev, "parked, resumes in ");
 }
 
 static void add_change(struct buf *out, const struct event *ev)
@@ -118,6 +130,7 @@ static void add_salvage(struct buf *out, const struct event *ev)
     if (dropped)
         add_list(out, ev, "dropped");
     add_unsaved_files(out, ev, node_get(ev->data, "ref") || dropped);
+    add_field(out, ev, "error", "cannot save its work, the workspace stays: ");
 }
 
 /* `kept`: the ref with the commit while the base branch does not have it. */
@@ -142,146 +155,105 @@ static void add_failure(struct buf *out, const struct event *ev)
     add_field(out, ev, "reason", ": ");
 }
 
-bool event_text(const struct event *ev, struct buf *out)
+static void add_committed(struct buf *out, const struct event *ev)
 {
-    switch (ev->kind) {
-    case EV_TASK_STARTED:
-        buf_addstr(out, "started");
-        add_field(out, ev, "engine", " ");
-        return true;
-    case EV_TASK_ACTION:
-        return add_action(out, ev);
-    case EV_TASK_WAITING:
-        add_field(out, ev, "question", "waits for a person: ");
-        return true;
-    case EV_TASK_EXITED:
-        add_exit(out, ev);
-        return true;
-    case EV_TASK_SWEPT:
-        add_left_processes(out, ev);
-        return true;
-    case EV_TASK_COMMITTED:
-        add_commit(out, ev, "committed ");
-        add_field(out, ev, "note", ": ");
-        return true;
-    case EV_TASK_VERIFIED:
-        buf_addstr(out, "verified");
-        return true;
-    case EV_TASK_LANDED:
-        add_landed(out, ev);
-        return true;
-    case EV_TASK_DONE:
-        buf_addstr(out, "done");
-        return true;
-    case EV_TASK_CONFLICTED:
-        add_field(out, ev, "files", "conflict: ");
-        return true;
-    case EV_TASK_FAILED:
-        add_failure(out, ev);
-        return true;
-    case EV_TASK_SKIPPED:
-        add_field(out, ev, "reason", "skipped: ");
-        return true;
-    case EV_TASK_UNSKIPPED:
-        buf_addstr(out, "no longer skipped");
-        return true;
-    case EV_TASK_SAID:
-        add_field(out, ev, "text", "message for its agent: ");
-        return true;
-    case EV_TASK_RETRIED:
-        if (node_get(ev->data, "fresh")) {
-            buf_addstr(out, "restarted from scratch on request");
-        } else if (node_get(ev->data, "session")) {
-            add_field(out, ev, "class", "sent back to the agent: ");
-            add_field(out, ev, "reason", ": ");
-        } else {
-            add_retry(out, ev,
-                      node_get(ev->data, "fallback") ? "retry with the fallback in " : "retry in ");
-        }
-        return true;
-    case EV_TASK_CONTINUED:
-        add_field(out, ev, "text", "agent resumed: ");
-        return true;
-    case EV_TASK_PARKED:
-        add_retry(out, ev, "parked, resumes in ");
-        return true;
-    case EV_TASK_SALVAGED:
-        add_salvage(out, ev);
-        add_field(out, ev, "error", "cannot save its work, the workspace stays: ");
-        return true;
-    case EV_SCOPE_VIOLATED:
-        buf_addstr(out, "changed paths that it does not own");
-        add_list(out, ev, "paths");
-        return true;
-    case EV_GIT_STATE_CHANGED:
-        add_change(out, ev);
-        return true;
-    case EV_LIMIT_OPENED:
-        limit_text_data(ev->data, ev->time, out);
-        add_field(out, ev, "reason", ": ");
-        return true;
-    case EV_LIMIT_CLOSED:
-        add_field(out, ev, "engine", "");
-        buf_addstr(out, ": limit is over");
-        return true;
-    case EV_NOTIFY_FAILED:
-        buf_addstr(out, "warning: notification failed");
-        add_field(out, ev, "to", " by ");
-        add_field(out, ev, "reason", ": ");
-        return true;
-    case EV_BUDGET_WARNED:
-        add_field(out, ev, "text", "most of the budget is used: ");
-        return true;
-    case EV_BUDGET_EXCEEDED:
-        add_field(out, ev, "text", "budget exceeded: ");
-        return true;
-    case EV_BUDGET_RAISED:
-        buf_addstr(out, "budget raised");
-        return true;
-    case EV_RUN_PAUSED:
-        buf_addstr(out, "paused: no more tasks start");
-        return true;
-    case EV_RUN_WORKERS:
-        buf_addf(out, "workers: %lld", (long long)node_get_int(ev->data, "workers", 0));
-        return true;
-    case EV_TASK_STOPPING:
-        buf_addstr(out, "stopping on request");
-        return true;
-    case EV_RUN_RESUMED:
-        if (node_get(ev->data, "steps")) /* a resumed process; the command prints it */
-            break;
-        buf_addstr(out, "continued: tasks start again");
-        return true;
-    case EV_RUN_STARTED:
-    case EV_RUN_FINISHED:
-    case EV_TASK_READY:
-    case EV_TASK_PREPARING:
-    case EV_TASK_USAGE:
-    case EV_WORKSPACE_CREATED:
-    case EV_WORKSPACE_REMOVED:
-    case EV_PARALLEL_START:
-    case EV_PARALLEL_STREAMS_DONE:
-    case EV_PARALLEL_COMPLETE:
-    case EV_PARALLEL_FAIL:
-    case EV_PARALLEL_MERGE_CONFLICT:
-    case EV_COUNT_:
-        break;
-    }
-    return false;
+    add_commit(out, ev, "committed ");
+    add_field(out, ev, "note", ": ");
 }
 
-static bool is_problem(enum event_kind kind)
+static void add_paths(struct buf *out, const struct event *ev)
 {
-    return kind == EV_TASK_FAILED || kind == EV_TASK_CONFLICTED || kind == EV_TASK_SKIPPED ||
-           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED || kind == EV_NOTIFY_FAILED ||
-           kind == EV_TASK_WAITING;
+    add_list(out, ev, "paths");
+}
+
+static void add_limit(struct buf *out, const struct event *ev)
+{
+    limit_text_data(ev->data, ev->time, out);
+    add_field(out, ev, "reason", ": ");
+}
+
+static void add_limit_end(struct buf *out, const struct event *ev)
+{
+    add_field(out, ev, "engine", "");
+    buf_addstr(out, ": limit is over");
+}
+
+static void add_workers(struct buf *out, const struct event *ev)
+{
+    buf_addf(out, "workers: %lld", (long long)node_get_int(ev->data, "workers", 0));
+}
+
+/* The line of each event: words, then fields of its data, then the rest. */
+static const struct {
+    const char *words;
+    struct {
+        const char *key, *before;
+    } fields[2];
+    void (*add)(struct buf *out, const struct event *ev);
+    bool problem;
+} rules[EV_COUNT_] = {
+    [EV_TASK_STARTED] = {"started", {{"engine", " "}}},
+    [EV_TASK_ACTION] = {.add = add_action},
+    [EV_TASK_WAITING] = {.fields = {{"question", "waits for a person: "}}, .problem = true},
+    [EV_TASK_EXITED] = {.add = add_exit},
+    [EV_TASK_SWEPT] = {.add = add_left_processes},
+    [EV_TASK_COMMITTED] = {.add = add_committed},
+    [EV_TASK_VERIFIED] = {"verified"},
+    [EV_TASK_LANDED] = {.add = add_landed},
+    [EV_TASK_DONE] = {"done"},
+    [EV_TASK_CONFLICTED] = {.fields = {{"files", "conflict: "}}, .problem = true},
+    [EV_TASK_FAILED] = {.add = add_failure, .problem = true},
+    [EV_TASK_SKIPPED] = {.fields = {{"reason", "skipped: "}}, .problem = true},
+    [EV_TASK_UNSKIPPED] = {"no longer skipped"},
+    [EV_TASK_SAID] = {.fields = {{"text", "message for its agent: "}}},
+    [EV_TASK_RETRIED] = {.add = add_retried, .problem = true},
+    [EV_TASK_CONTINUED] = {.fields = {{"text", "agent resumed: "}}},
+    [EV_TASK_PARKED] = {.add = add_parked},
+    [EV_TASK_SALVAGED] = {.add = add_salvage},
+    [EV_TASK_STOPPING] = {"stopping on request"},
+    [EV_SCOPE_VIOLATED] = {"changed paths that it does not own", .add = add_paths, .problem = true},
+    [EV_GIT_STATE_CHANGED] = {.add = add_change},
+    [EV_LIMIT_OPENED] = {.add = add_limit},
+    [EV_LIMIT_CLOSED] = {.add = add_limit_end},
+    [EV_NOTIFY_FAILED] = {"warning: notification failed",
+                          {{"to", " by "}, {"reason", ": "}},
+                          .problem = true},
+    [EV_BUDGET_WARNED] = {.fields = {{"text", "most of the budget is used: "}}},
+    [EV_BUDGET_EXCEEDED] = {.fields = {{"text", "budget exceeded: "}}},
+    [EV_BUDGET_RAISED] = {"budget raised"},
+    [EV_RUN_PAUSED] = {"paused: no more tasks start"},
+    [EV_RUN_WORKERS] = {.add = add_workers},
+    [EV_RUN_RESUMED] = {"continued: tasks start again"},
+};
+
+/* A running tool is shown again after a minute, but not its end. The command prints that a process
+ * resumed the run. */
+static bool is_left_out(const struct event *ev)
+{
+    enum { LONG_MS = 60000 };
+    const struct node *tool = ev->kind == EV_TASK_ACTION ? node_get(ev->data, "tool") : NULL;
+    return (tool && (!tool->truth || node_get_int(ev->data, "ms", 0) < LONG_MS)) ||
+           (ev->kind == EV_RUN_RESUMED && node_get(ev->data, "steps"));
+}
+
+bool event_text(const struct event *ev, struct buf *out)
+{
+    const char *words = rules[ev->kind].words;
+    if (is_left_out(ev))
+        return false;
+    buf_addstr(out, words ? words : "");
+    for (size_t i = 0; i < 2 && rules[ev->kind].fields[i].key; i++)
+        add_field(out, ev, rules[ev->kind].fields[i].key, rules[ev->kind].fields[i].before);
+    if (rules[ev->kind].add)
+        rules[ev->kind].add(out, ev);
+    return words || rules[ev->kind].fields[0].key || rules[ev->kind].add;
 }
 
 void event_line(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)
 {
     size_t start = out->len;
     int64_t s = (ev->time - run_started) / 1000;
-    if (quiet && !is_problem(ev->kind))
+    if (quiet && !rules[ev->kind].problem)
         return;
     buf_addf(out, "%02lld:%02lld:%02lld  %-12s  ", (long long)(s / 3600), (long long)(s / 60 % 60),
              (long long)(s % 60), ev->task ? ev->task : "");

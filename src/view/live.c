@@ -118,16 +118,6 @@ static void apply_started(struct live *l, uint32_t task, const struct event *ev)
         apply_preparing(l, task, ev);
 }
 
-static void apply_action(struct live *l, uint32_t task, const struct event *ev)
-{
-    activity_take_action(&l->tasks[task].doing, ev->data, ev->time);
-}
-
-static void apply_question(struct live *l, uint32_t task, const struct event *ev)
-{
-    activity_take_question(&l->tasks[task].doing, ev->data);
-}
-
 static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
@@ -140,12 +130,6 @@ static void apply_usage(struct live *l, uint32_t task, const struct event *ev)
         l->usd += usd->real - lt->usd;
         lt->usd = usd->real;
     }
-}
-
-static void apply_exited(struct live *l, uint32_t task, const struct event *ev)
-{
-    (void)ev;
-    activity_set(&l->tasks[task].doing, NULL);
 }
 
 static void apply_retried(struct live *l, uint32_t task, const struct event *ev)
@@ -182,10 +166,9 @@ static const struct {
 } event_rules[EV_COUNT_] = {
     [EV_TASK_PREPARING] = {.apply = apply_preparing, .state = TASK_PREPARING},
     [EV_TASK_STARTED] = {.apply = apply_started, .state = TASK_RUNNING},
-    [EV_TASK_ACTION] = {.apply = apply_action},
     [EV_TASK_USAGE] = {.apply = apply_usage},
-    [EV_TASK_WAITING] = {.apply = apply_question, .color = YELLOW},
-    [EV_TASK_EXITED] = {.apply = apply_exited, .state = TASK_COMMITTING},
+    [EV_TASK_WAITING] = {.color = YELLOW},
+    [EV_TASK_EXITED] = {.state = TASK_COMMITTING},
     [EV_TASK_DONE] = {.state = TASK_DONE, .color = GREEN},
     [EV_TASK_COMMITTED] = {.state = TASK_LANDING},
     [EV_TASK_VERIFIED] = {.state = TASK_LANDING},
@@ -228,6 +211,8 @@ void live_event(struct live *l, const struct event *ev)
     const struct task *task = ev->task ? plan_find(l->plan, ev->task) : NULL;
     if (!l->started)
         l->started = ev->time;
+    if (task)
+        activity_event(&l->tasks[task->index].doing, ev);
     if (task && event_rules[ev->kind].apply)
         event_rules[ev->kind].apply(l, task->index, ev);
     if (task && event_rules[ev->kind].state)
@@ -402,21 +387,6 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     end_line(out, start, columns);
 }
 
-/* Moves to the start of the block and clears the screen from there. */
-static void erase_block(struct live *l, size_t columns, size_t rows, struct buf *out)
-{
-    size_t up = redraw_rows(&l->painted, columns);
-    if (up >= rows)
-        up = rows - 1;
-    if (up)
-        buf_addf(out, "\033[%zuA", up);
-    if (l->painted.len)
-        buf_addstr(out, "\r\033[J");
-    buf_cut(&l->painted, 0);
-    buf_add(out, l->scroll.s, l->scroll.len);
-    buf_cut(&l->scroll, 0);
-}
-
 static void add_block(const struct live *l, const struct buf *block, struct buf *out)
 {
     size_t last = block->len - 1; /* start of the totals */
@@ -435,7 +405,7 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
     live_block(l, now, columns, rows, &block);
     if (!l->scroll.len && columns == l->columns && strcmp(block.s, l->painted.s) == 0)
         return;
-    erase_block(l, columns, rows, out);
+    live_finish(l, columns, rows, out);
     add_block(l, &block, out);
     buf_add(&l->painted, block.s, block.len);
     l->columns = columns;
@@ -443,7 +413,9 @@ void live_paint(struct live *l, int64_t now, size_t columns, size_t rows, struct
 
 void live_finish(struct live *l, size_t columns, size_t rows, struct buf *out)
 {
-    erase_block(l, columns, rows, out);
+    redraw_erase(&l->painted, columns, rows, out);
+    buf_add(out, l->scroll.s, l->scroll.len);
+    buf_cut(&l->scroll, 0);
 }
 
 void live_forget(struct live *l)

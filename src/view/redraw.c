@@ -37,7 +37,8 @@ static void fit_to_screen(const char *text, size_t columns, size_t rows, struct 
     }
 }
 
-size_t redraw_rows(const struct buf *text, size_t columns)
+/* Rows that a painted text takes now: a terminal that became narrower wraps its lines. */
+static size_t count_rows(const struct buf *text, size_t columns)
 {
     size_t n = 0;
     const char *end;
@@ -48,20 +49,25 @@ size_t redraw_rows(const struct buf *text, size_t columns)
     return n;
 }
 
+void redraw_erase(struct buf *painted, size_t columns, size_t rows, struct buf *out)
+{
+    size_t up = count_rows(painted, columns);
+    up = up >= rows ? rows - 1 : up;
+    if (up)
+        buf_addf(out, "\033[%zuA", up);
+    if (painted->len)
+        buf_addstr(out, "\r\033[J");
+    buf_cut(painted, 0);
+}
+
 void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t rows, struct buf *out)
 {
     autobuf struct buf block = BUF_INIT;
     fit_to_screen(text, columns, rows, &block);
     if (columns == r->columns && strcmp(block.s, r->painted.s) == 0)
         return;
-    size_t up = redraw_rows(&r->painted, columns);
-    up = up >= rows ? rows - 1 : up;
-    if (up)
-        buf_addf(out, "\033[%zuA", up);
-    if (r->painted.len)
-        buf_addstr(out, "\r\033[J");
+    redraw_erase(&r->painted, columns, rows, out);
     buf_add(out, block.s, block.len);
-    buf_cut(&r->painted, 0);
     buf_add(&r->painted, block.s, block.len);
     r->columns = columns;
 }

@@ -27,8 +27,8 @@ void redraw_done(struct redraw *r);
  * missing, the last line gives the number of lines left out. */
 void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t rows, struct buf *out);
 
-/* Rows that a painted text takes now: a terminal that became narrower wraps its lines. */
-size_t redraw_rows(const struct buf *text, size_t columns);
+/* Moves to the start of a painted text, clears the screen from there, and empties the text. */
+void redraw_erase(struct buf *painted, size_t columns, size_t rows, struct buf *out);
 
 /* For output without a terminal: appends the lines of `now` that `before` does not contain;
  * ignores the number of blanks. */

@@ -21,28 +21,12 @@ void rehearsal_clock_event(void *ctx, const struct event *ev)
 
 static const char *get_outcome_text(enum task_state state)
 {
-    switch (state) {
-    case TASK_LANDED:
-        return "would land";
-    case TASK_DONE:
-        return "would be done";
-    case TASK_FAILED:
-        return "would fail";
-    case TASK_CONFLICTED:
-        return "would not land";
-    case TASK_SKIPPED:
-        return "would be skipped";
-    case TASK_WAITING:
-    case TASK_READY:
-    case TASK_PREPARING:
-    case TASK_RUNNING:
-    case TASK_COMMITTING:
-    case TASK_VERIFYING:
-    case TASK_LANDING:
-    case TASK_STATE_COUNT_:
-        break;
-    }
-    return "would not start";
+    static const char *const texts[TASK_STATE_COUNT_] = {
+        [TASK_LANDED] = "would land",        [TASK_DONE] = "would be done",
+        [TASK_FAILED] = "would fail",        [TASK_CONFLICTED] = "would not land",
+        [TASK_SKIPPED] = "would be skipped",
+    };
+    return texts[state] ? texts[state] : "would not start";
 }
 
 static void add_task(struct buf *out, const char *id, size_t width, const struct task_status *s)

@@ -28,6 +28,8 @@
 #include "base/own.h"
 
 #include <stdbool.h>
+
+#define GLOB_SPECIAL "*?[\\" /* a backslash before one of these makes it an ordinary character */
 #include <stddef.h>
 
 struct glob;

@@ -231,6 +231,15 @@ void text_addf(struct buf *out, const char *fmt, ...)
     text_harmless(out, raw.s, raw.len);
 }
 
+void text_escape(struct buf *out, const char *s, const char *special)
+{
+    for (; *s; s++) {
+        if (strchr(special, *s))
+            buf_addch(out, '\\');
+        buf_addch(out, *s);
+    }
+}
+
 void text_pad(struct buf *out, size_t start, size_t width)
 {
     size_t used = text_width(out->s + start, out->len - start);

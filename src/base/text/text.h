@@ -45,6 +45,9 @@ void text_addf(struct buf *out, const char *fmt, ...) __attribute__((format(prin
 /* The same, but keeps tabs: they indent code. */
 void text_harmless_tabs(struct buf *out, const char *s, size_t len);
 
+/* Appends s with a backslash before each of the special characters. */
+void text_escape(struct buf *out, const char *s, const char *special);
+
 /* Parses "90s", "15m", "2h", "1h30m", "500ms", "1.5h", "2d", or a whole number of seconds. Several
  * units go from large to small, each at most once. Only the last may have a fraction, of at most
  * nine digits, and it must give whole milliseconds. No signs, no spaces, digits on both sides of a

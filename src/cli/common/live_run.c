@@ -64,13 +64,12 @@ static int find_named(struct lookup *look, const char *word, char **ret_id)
     return code;
 }
 
-int live_run_find(struct lookup *look, const char *word, char **ret_id, char **ret_dir)
+/* Finds the run that `word` names, or (NULL) the only live run. *ret_dir is its folder, or NULL if
+ * the run is not alive; then we print nothing. */
+static int find_run(struct lookup *look, const char *word, char **ret_id, char **ret_dir)
 {
-    char *id = NULL;
-    *ret_id = *ret_dir = NULL;
-    int code = word ? find_named(look, word, &id) : find_only_live(look, &id);
-    autofree char *dir = id ? run_path(look->state_dir, id) : NULL;
-    *ret_id = id;
+    int code = word ? find_named(look, word, ret_id) : find_only_live(look, ret_id);
+    autofree char *dir = *ret_id ? run_path(look->state_dir, *ret_id) : NULL;
     if (dir && is_alive(dir))
         *ret_dir = steal_ptr(dir);
     return code;
@@ -103,7 +102,7 @@ int live_run_ask(const char *word, const struct node *request, const char *inste
     bool done = false;
     int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = live_run_find(&look, word, &id, &dir);
+        code = find_run(&look, word, &id, &dir);
     if (code != EXIT_OK)
         return code;
     if (!dir)

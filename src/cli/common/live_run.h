@@ -7,11 +7,6 @@
 #include "base/node/node.h"
 #include "cli/common/lookup.h"
 
-/* Finds the run that `word` names, or (NULL) the only live run. *ret_dir is its folder, for the
- * caller to free, or NULL if the run is not alive; then we print nothing. Exit codes as in
- * lookup.h. */
-int live_run_find(struct lookup *look, const char *word, char **ret_id, char **ret_dir);
-
 /* Finds the only live run. False if there is none, or more than one. */
 bool live_run_only(struct lookup *look, char **ret_id, char **ret_dir);
 

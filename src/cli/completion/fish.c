@@ -1,5 +1,6 @@
 #include "cli/completion/completion.h"
 
+#include "base/text/text.h"
 #include "cli/frame/commands.h"
 #include "cli/frame/options.h"
 
@@ -29,11 +30,7 @@ static const char middle[] = "                set -e words[1]\n"
 static void add_quoted(struct buf *out, const char *s)
 {
     buf_addch(out, '\'');
-    for (; *s; s++) {
-        if (*s == '\'' || *s == '\\')
-            buf_addch(out, '\\');
-        buf_addch(out, *s);
-    }
+    text_escape(out, s, "'\\");
     buf_addch(out, '\'');
 }
 

@@ -3,6 +3,7 @@
  * writes a file. The thread's `enforce` decides about paths outside of its own.
  */
 #include "base/node/node_build.h"
+#include "base/text/glob.h"
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
@@ -141,7 +142,7 @@ static int refuse_write(const struct thread *t, const struct buf *why, const cha
     buf_addf(&text, "This is thread %s: %s. ", t->id, why->s);
     if (request) {
         autobuf struct buf claim = BUF_INIT, call = BUF_INIT;
-        own_request_literal(&claim, request);
+        text_escape(&claim, request, GLOB_SPECIAL);
         shell_quote(&call, "If you need it, ask: anabranch own request", claim.s, NULL);
         text_harmless(&text, call.s, call.len);
     } else {

@@ -223,32 +223,19 @@ void paint_show(const struct canvas *c)
 
 static int map_key(int key)
 {
-    switch (key) {
-    case KEY_UP:
-        return KEY_UP_;
-    case KEY_DOWN:
-        return KEY_DOWN_;
-    case KEY_LEFT:
-        return KEY_LEFT_;
-    case KEY_RIGHT:
-        return KEY_RIGHT_;
-    case KEY_PPAGE:
-        return KEY_PAGE_UP_;
-    case KEY_NPAGE:
-        return KEY_PAGE_DOWN_;
-    case KEY_HOME:
-        return KEY_HOME_;
-    case KEY_END:
-        return KEY_END_;
-    case KEY_BACKSPACE:
-    case '\b':
-        return KEY_ERASE_;
-    case KEY_ENTER:
-    case '\r':
-        return KEY_ENTER_;
-    default:
-        return key >= KEY_MIN ? -1 : key;
+    static const struct {
+        int theirs, ours;
+    } keys[] = {
+        {KEY_UP, KEY_UP_},       {KEY_DOWN, KEY_DOWN_},     {KEY_LEFT, KEY_LEFT_},
+        {KEY_RIGHT, KEY_RIGHT_}, {KEY_PPAGE, KEY_PAGE_UP_}, {KEY_NPAGE, KEY_PAGE_DOWN_},
+        {KEY_HOME, KEY_HOME_},   {KEY_END, KEY_END_},       {KEY_BACKSPACE, KEY_ERASE_},
+        {'\b', KEY_ERASE_},      {KEY_ENTER, KEY_ENTER_},   {'\r', KEY_ENTER_},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (keys[i].theirs == key)
+            return keys[i].ours;
     }
+    return key >= KEY_MIN ? -1 : key;
 }
 
 /* We ignore unknown keys. */

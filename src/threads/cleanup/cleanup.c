@@ -132,10 +132,9 @@ static int clean_all(struct cleaning *c, bool *ret_last, struct err *err)
 static int load_threads(struct cleaning *c, struct err *err)
 {
     threads_done(&c->threads);
-    return threads_load(&c->threads, c->opts->repo, err) ||
-                   check_only(&c->threads, c->opts->only, err)
-               ? -1
-               : 0;
+    if (threads_load(&c->threads, c->opts->repo, err))
+        return -1;
+    return check_only(&c->threads, c->opts->only, err);
 }
 
 static int run_cleanup(struct cleaning *c, struct err *err)

@@ -370,10 +370,9 @@ static int commit_thread(const struct converge *c, const struct thread *t, struc
     strv_pushl(&add, "add", "-A", "--", ".", NULL);
     pull_request_title(t, &message);
     strv_pushl(&commit, "commit", "-q", "-m", message.s, NULL);
-    return gitlinks_stage(&at, 0, &add, err) || call_git(c, t, &add, err) ||
-                   call_git(c, t, &commit, err)
-               ? -1
-               : 0;
+    if (gitlinks_stage(&at, 0, &add, err) || call_git(c, t, &add, err))
+        return -1;
+    return call_git(c, t, &commit, err);
 }
 
 static bool commit_one(const struct converge *c, struct converge_result *r)
@@ -575,10 +574,9 @@ static int find_place(struct converge *c, struct err *err)
     autoplace struct forge_url place = {0};
     if (!forge_wants_place(&c->forge))
         return 0;
-    return forge_url_find(&place, c->repo, get_remote(c), err) ||
-                   forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err)
-               ? -1
-               : 0;
+    if (forge_url_find(&place, c->repo, get_remote(c), err))
+        return -1;
+    return forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err);
 }
 
 static int check_way(struct converge *c, struct err *err)

@@ -214,11 +214,10 @@ static int make_worktrees(struct fanout_job *m, struct err *err)
 
 static int prepare_job(struct fanout_job *m, struct err *err)
 {
-    return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
-                   thread_hooks_find(&m->f->pf->repo, &m->user_hooks, err) ||
-                   enable_extension(m, err) || make_worktrees(m, err)
-               ? -1
-               : 0;
+    if (excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
+        thread_hooks_find(&m->f->pf->repo, &m->user_hooks, err) || enable_extension(m, err))
+        return -1;
+    return make_worktrees(m, err);
 }
 
 /* If we cannot remove something, its path goes into the error, too. */

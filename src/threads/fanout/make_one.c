@@ -97,10 +97,9 @@ static int write_excludes(struct thread_maker *w, struct err *err)
     else if (file_read(w->excludes, EXCLUDES_MAX, &text, err))
         return -1;
     buf_addstr(&text, "/" THREAD_BRIEF "\n/" CLAUDE_SETTINGS "\n");
-    return file_replace(w->excludes, text.s, text.len, err) ||
-                   worktree_config_set(w->thread->admin, "core.excludesFile", w->excludes, err)
-               ? -1
-               : 0;
+    if (file_replace(w->excludes, text.s, text.len, err))
+        return -1;
+    return worktree_config_set(w->thread->admin, "core.excludesFile", w->excludes, err);
 }
 
 static int write_brief(struct thread_maker *w, struct err *err)
@@ -167,10 +166,9 @@ static int start_setup(struct thread_maker *w, struct err *err)
                                 .time = time_limit_with_commands(SETUP_TIMEOUT_MS),
                                 .next = on_setup_end,
                                 .ctx = w};
-    return setup_environment(w, &env, err) ||
-                   guarded_start(&w->child, w->all->loop, &argv, &env, err)
-               ? -1
-               : 0;
+    if (setup_environment(w, &env, err))
+        return -1;
+    return guarded_start(&w->child, w->all->loop, &argv, &env, err);
 }
 
 /* Adds our files before the setup command sees the worktree. */

@@ -100,10 +100,13 @@ static int add_bases(const struct git_place *at, const char *base, struct strv *
     return 0;
 }
 
-int own_base(const struct git_repo *repo, const struct thread *t, const char *tip, struct buf *out,
-             struct err *err)
+/* Finds the commit from which a thread's changes count: the last one that `tip` (of its branch, or
+ * HEAD) has in common with the base branch, or the commit that it was made from. */
+static int find_base(const struct own_question *q, const char *tip, struct buf *out,
+                     struct err *err)
 {
-    struct git_place at = {.git_dir = t->admin, .common = repo->common};
+    const struct thread *t = q->thread;
+    struct git_place at = {.git_dir = t->admin, .common = q->repo->common};
     autostrv struct strv args = {0};
     autobuf struct buf found = BUF_INIT;
     int status;
@@ -120,7 +123,7 @@ int own_base(const struct git_repo *repo, const struct thread *t, const char *ti
 static int add_base(const struct own_question *q, struct strv *commits, struct err *err)
 {
     autobuf struct buf base = BUF_INIT;
-    if (own_base(q->repo, q->thread, "HEAD", &base, err))
+    if (find_base(q, "HEAD", &base, err))
         return -1;
     strv_push(commits, base.s);
     return 0;
@@ -215,10 +218,9 @@ static int check_branch(const struct own_question *q, struct buf *out, struct er
 {
     struct git_place at = {.git_dir = q->repo->common};
     autobuf struct buf base = BUF_INIT;
-    return own_base(q->repo, q->thread, q->thread->branch, &base, err) ||
-                   commit_paths(&at, base.s, q->thread->branch, out, err)
-               ? -1
-               : 0;
+    if (find_base(q, q->thread->branch, &base, err))
+        return -1;
+    return commit_paths(&at, base.s, q->thread->branch, out, err);
 }
 
 static int check_range(const struct own_question *q, struct buf *out, struct err *err)

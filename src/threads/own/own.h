@@ -89,9 +89,4 @@ struct own_question {
  */
 int own_check(const struct own_question *q, struct own_verdict *v, struct err *err);
 
-/* Finds the commit from which a thread's changes count: the last one that `tip` (of its branch, or
- * HEAD) has in common with the base branch, or the commit that it was made from. */
-int own_base(const struct git_repo *repo, const struct thread *t, const char *tip, struct buf *out,
-             struct err *err);
-
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "base/text/text.h"
 #include "git/state_paths.h"
 #include "plan/schedule/claims.h"
 #include "sys/clock.h"
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define WILDCARDS "*?[\\"
 
 struct request {
     const struct threads *all;
@@ -36,7 +35,7 @@ void own_decisions_done(struct own_decisions *ds)
 static bool claim_covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
-    bool is_literal = *path && !strpbrk(path, WILDCARDS);
+    bool is_literal = *path && !strpbrk(path, GLOB_SPECIAL);
     bool result = glob && ((is_literal && glob_match(glob, path)) || glob_covers(glob, wanted));
     glob_free(glob);
     return result;
@@ -136,15 +135,6 @@ static void record_decision(struct thread *t, const struct own_decision *d)
     r->at = clock_wall();
 }
 
-void own_request_literal(struct buf *out, const char *path)
-{
-    for (; *path; path++) {
-        if (strchr(WILDCARDS, *path))
-            buf_addch(out, '\\');
-        buf_addch(out, *path);
-    }
-}
-
 /* Turns typed text into a claim. Names like app/[id] are common: if there is a file or folder of
  * that name, we do not read it as a glob. */
 static void text_to_claim(const struct request *a, const char *prefix, const char *text,
@@ -153,10 +143,10 @@ static void text_to_claim(const struct request *a, const char *prefix, const cha
     autofree char *path = mem_printf("%s/%s/%s", a->thread->path, prefix, text);
     struct stat st;
     bool exists = lstat(path, &st) == 0;
-    bool has_wildcards = strpbrk(prefix, WILDCARDS) || (exists && strpbrk(text, WILDCARDS));
-    own_request_literal(ret_prefix, prefix);
+    bool has_wildcards = strpbrk(prefix, GLOB_SPECIAL) || (exists && strpbrk(text, GLOB_SPECIAL));
+    text_escape(ret_prefix, prefix, GLOB_SPECIAL);
     if (has_wildcards && exists)
-        own_request_literal(ret_text, text);
+        text_escape(ret_text, text, GLOB_SPECIAL);
     else
         buf_addstr(ret_text, text);
     if (has_wildcards && exists &&

@@ -30,9 +30,6 @@ struct own_decisions {
 void own_decisions_done(struct own_decisions *ds);
 #define autodecisions own_cleanup(own_decisions_done)
 
-/* Appends a claim for exactly this path: escapes wildcards. */
-void own_request_literal(struct buf *out, const char *path);
-
 /* Decides on paths (files, folders or globs; an existing name is taken literally) relative to
  * `prefix` in the worktree of the thread. A lock makes sure that only one of two concurrent
  * requests gets a path. If a path is not in the repository, it returns ERR_INPUT and changes

@@ -69,6 +69,5 @@ void thread_looks_close(struct thread_looks *ls);
 
 /* For the parts of a look: sets the problem, unless it is set already. */
 void thread_look_fail(struct thread_look *l, const char *words);
-#define autolooks own_cleanup(thread_looks_close)
 
 #endif

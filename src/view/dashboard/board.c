@@ -129,16 +129,6 @@ static void apply_started(struct board_task *t, const struct event *ev)
     replace_string(&t->workspace, node_get_string(ev->data, "workspace", t->workspace));
 }
 
-static void apply_action(struct board_task *t, const struct event *ev)
-{
-    activity_take_action(&t->doing, ev->data, ev->time);
-}
-
-static void apply_question(struct board_task *t, const struct event *ev)
-{
-    activity_take_question(&t->doing, ev->data);
-}
-
 static void apply_usage(struct board_task *t, const struct event *ev)
 {
     const struct node *usd = node_get(ev->data, "usd");
@@ -152,12 +142,6 @@ static void apply_stopping(struct board_task *t, const struct event *ev)
 {
     (void)ev;
     t->stopping = true;
-}
-
-static void apply_exited(struct board_task *t, const struct event *ev)
-{
-    (void)ev;
-    activity_set(&t->doing, NULL);
 }
 
 static void apply_committed(struct board_task *t, const struct event *ev)
@@ -212,11 +196,9 @@ static const struct {
 } event_rules[EV_COUNT_] = {
     [EV_TASK_PREPARING] = {apply_preparing, TASK_PREPARING},
     [EV_TASK_STARTED] = {apply_started, TASK_RUNNING},
-    [EV_TASK_ACTION] = {apply_action},
-    [EV_TASK_WAITING] = {apply_question},
     [EV_TASK_USAGE] = {apply_usage},
     [EV_TASK_STOPPING] = {apply_stopping},
-    [EV_TASK_EXITED] = {apply_exited, TASK_COMMITTING},
+    [EV_TASK_EXITED] = {NULL, TASK_COMMITTING},
     [EV_TASK_COMMITTED] = {apply_committed, TASK_LANDING},
     [EV_TASK_VERIFIED] = {NULL, TASK_LANDING},
     [EV_TASK_RETRIED] = {apply_retried},
@@ -233,6 +215,7 @@ static const struct {
 static void apply_task_event(struct board_task *t, const struct event *ev)
 {
     enum task_state state = event_rules[ev->kind].state;
+    activity_event(&t->doing, ev);
     if (event_rules[ev->kind].apply)
         event_rules[ev->kind].apply(t, ev);
     if (board_is_over(state)) {

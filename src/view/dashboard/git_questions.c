@@ -453,10 +453,9 @@ static int copy_index(const struct worktree *worktree, const char *index)
     autobuf struct buf bytes = BUF_INIT;
     if (access(index, F_OK) == 0)
         return 0;
-    return file_read(own, INDEX_MAX, &bytes, NULL) ||
-                   file_replace_private(index, bytes.s, bytes.len, NULL)
-               ? -1
-               : 0;
+    if (file_read(own, INDEX_MAX, &bytes, NULL))
+        return -1;
+    return file_replace_private(index, bytes.s, bytes.len, NULL);
 }
 
 static int64_t get_min_limit(int64_t limit, int64_t most)

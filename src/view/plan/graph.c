@@ -17,15 +17,6 @@ static void add_title(struct buf *out, const char *title)
         buf_addstr(out, "...");
 }
 
-static void add_escaped(struct buf *out, const char *s, const char *special, const char *before)
-{
-    for (; *s; s++) {
-        if (strchr(special, *s))
-            buf_addstr(out, before);
-        buf_addch(out, *s);
-    }
-}
-
 /* For each task on the critical path the next one on it; for the last one itself; UINT32_MAX for
  * tasks not on it. */
 static uint32_t *critical_steps(const struct graph *g)
@@ -45,7 +36,7 @@ static void add_dot_task(const struct task *t, bool critical, struct buf *out)
         autobuf struct buf title = BUF_INIT;
         add_title(&title, t->title);
         buf_addstr(out, "\\n");
-        add_escaped(out, title.s, "\"\\", "\\");
+        text_escape(out, title.s, "\"\\");
     }
     buf_addf(out, "\"%s%s];\n", t->read_only ? ", style=dashed" : "",
              critical ? ", penwidth=2" : "");

@@ -13,9 +13,7 @@ extern const size_t report_css_len;
 
 void report_html_link(struct buf *out, const struct report_task *t)
 {
-    buf_addstr(out, "<a href=\"#task-");
-    html_text(out, t->row.id);
-    buf_addstr(out, "\">");
+    html_wrap(out, "<a href=\"#task-", t->row.id, "\">");
     html_text(out, t->row.id);
     buf_addstr(out, "</a>");
 }
@@ -42,11 +40,8 @@ void report_html_reason(const struct report_task *t, struct buf *out)
         html_text(out, text.s);
         return;
     }
-    if (t->row.failure && t->end == REPORT_FAILED) {
-        buf_addstr(out, "<b>");
-        html_text(out, t->row.failure);
-        buf_addstr(out, "</b>: ");
-    }
+    if (t->row.failure && t->end == REPORT_FAILED)
+        html_wrap(out, "<b>", t->row.failure, "</b>: ");
     html_text(out, t->row.reason ? t->row.reason : t->row.state);
 }
 
@@ -66,9 +61,15 @@ static void add_head(const struct report *r, struct buf *out)
     html_text(out, name);
     buf_addstr(out, "</title>\n<style>\n");
     buf_add(out, report_css, report_css_len);
-    buf_addstr(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
-    html_text(out, name);
-    buf_addstr(out, "</h1>\n");
+    html_wrap(out, "</style>\n</head>\n<body>\n<header>\n<h1>", name, "</h1>\n");
+}
+
+static void add_name(struct buf *out, const char *label, const char *name)
+{
+    if (!name)
+        return;
+    buf_addf(out, " <span class=\"soft\">%s</span>", label);
+    html_wrap(out, " <code>", name, "</code>");
 }
 
 static void add_run(const struct report *r, struct buf *out)
@@ -83,32 +84,18 @@ static void add_run(const struct report *r, struct buf *out)
     buf_addstr(out, "</span>");
     if (row->finished)
         buf_addf(out, " <span class=\"soft\">with exit code</span> %d", row->exit_code);
-    buf_addstr(out, " <span class=\"soft\">\302\267 run</span> <code>");
-    html_text(out, row->id);
-    buf_addstr(out, "</code>");
-    if (row->plan) {
-        buf_addstr(out, " <span class=\"soft\">of</span> <code>");
-        html_text(out, row->plan);
-        buf_addstr(out, "</code>");
-    }
+    add_name(out, "\302\267 run", row->id);
+    add_name(out, "of", row->plan);
     buf_addstr(out, " <span class=\"soft\">\302\267 started</span> ");
     report_html_time(out, row->started);
-    if (row->base) {
-        buf_addstr(out, " <span class=\"soft\">\302\267 onto</span> <code>");
-        html_text(out, row->base);
-        buf_addstr(out, "</code>");
-    }
+    add_name(out, "\302\267 onto", row->base);
     if (row->base_commit && row->tip && strcmp(row->base_commit, row->tip) != 0) {
         buf_addstr(out, " <span class=\"soft\">from</span> ");
         add_short(out, row->base_commit);
         buf_addstr(out, " <span class=\"soft\">to</span> ");
         add_short(out, row->tip);
     }
-    if (r->kept) {
-        buf_addstr(out, " <span class=\"soft\">\302\267 not there yet, but on</span> <code>");
-        html_text(out, r->kept);
-        buf_addstr(out, "</code>");
-    }
+    add_name(out, "\302\267 not there yet, but on", r->kept);
     buf_addstr(out, "</p>\n");
 }
 
@@ -167,9 +154,7 @@ static void add_changes(const struct report *r, struct buf *out)
         else
             state_change_text_tasks(c->data, &who);
         state_change_text(c->data, &text);
-        buf_addstr(out, "<li class=\"conflicted\">Changed outside the workspaces, ");
-        html_text(out, who.s);
-        buf_addstr(out, ": ");
+        html_wrap(out, "<li class=\"conflicted\">Changed outside the workspaces, ", who.s, ": ");
         html_text(out, text.s);
         buf_addstr(out, "</li>\n");
     }
@@ -226,10 +211,7 @@ void report_html(struct report_details *m, struct buf *out)
     report_html_costs(m, out);
     report_html_tasks(m, out);
     buf_addstr(out, "<footer>anabranch " ANABRANCH_VERSION ". ");
-    if (m->r->logs) {
-        buf_addstr(out, "Logs: <code>");
-        html_text(out, m->r->logs);
-        buf_addstr(out, "</code>");
-    }
+    if (m->r->logs)
+        html_wrap(out, "Logs: <code>", m->r->logs, "</code>");
     buf_addstr(out, "</footer>\n</body>\n</html>\n");
 }

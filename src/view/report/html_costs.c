@@ -37,9 +37,7 @@ static void add_spending(const struct report_details *m, struct buf *out)
         const struct report_spending *s = &m->spending.v[i];
         const int64_t counts[] = {s->attempts, s->tokens_in, s->tokens_out, s->cache_read,
                                   s->cache_made};
-        buf_addstr(out, "<tr><td>");
-        html_text(out, s->engine);
-        buf_addstr(out, "</td><td class=\"left\">");
+        html_wrap(out, "<tr><td>", s->engine, "</td><td class=\"left\">");
         html_text(out, s->model ? s->model : "unknown");
         buf_addstr(out, "</td>");
         add_counts(out, counts, 5);

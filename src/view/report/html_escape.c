@@ -34,6 +34,13 @@ void html_text(struct buf *out, const char *s)
     html_bytes(out, s, strlen(s));
 }
 
+void html_wrap(struct buf *out, const char *before, const char *s, const char *after)
+{
+    buf_addstr(out, before);
+    html_text(out, s);
+    buf_addstr(out, after);
+}
+
 void html_code(struct buf *out, const char *s, size_t len)
 {
     autobuf struct buf line = BUF_INIT;

@@ -13,6 +13,9 @@
 void html_text(struct buf *out, const char *s);
 void html_bytes(struct buf *out, const char *s, size_t len);
 
+/* The same between two pieces of markup. */
+void html_wrap(struct buf *out, const char *before, const char *s, const char *after);
+
 /* The same for a line of code: tabs stay. */
 void html_code(struct buf *out, const char *s, size_t len);
 

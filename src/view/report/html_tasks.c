@@ -138,9 +138,7 @@ static void add_resolve(const struct report *r, const struct report_task *t, str
     if (t->end != REPORT_CONFLICTED || !t->row.branch)
         return;
     merge_place_add(&r->merge_place, t->row.branch, &line);
-    buf_addstr(out, "<p>To resolve it by hand: <code>");
-    html_text(out, line.s);
-    buf_addstr(out, "</code></p>\n");
+    html_wrap(out, "<p>To resolve it by hand: <code>", line.s, "</code></p>\n");
 }
 
 static void add_why(const struct report_details *m, const struct report_task *t, struct buf *out)
@@ -276,13 +274,10 @@ static void add_summary(const struct page *p, const struct report_task *t,
                         const struct report_part *diff)
 {
     struct buf *out = p->out;
-    buf_addstr(out, "<summary><span class=\"row\"><span class=\"id\">");
-    html_text(out, t->row.id);
-    buf_addstr(out, "</span><span class=\"name\">");
+    html_wrap(out, "<summary><span class=\"row\"><span class=\"id\">", t->row.id,
+              "</span><span class=\"name\">");
     html_text(out, t->row.title ? t->row.title : "");
-    buf_addstr(out, "</span><span class=\"state\">");
-    html_text(out, t->row.state);
-    buf_addstr(out, "</span><span>");
+    html_wrap(out, "</span><span class=\"state\">", t->row.state, "</span><span>");
     if (t->row.attempts)
         buf_addf(out, "%d", t->row.attempts);
     buf_addstr(out, "</span><span>");

@@ -24,11 +24,7 @@ static void add_safe(struct buf *out, const char *s)
 {
     autobuf struct buf line = BUF_INIT;
     text_add_harmless(&line, s);
-    for (const char *c = line.s; *c; c++) {
-        if (strchr("\\`*_{}[]<>()#+!|~&$@", *c))
-            buf_addch(out, '\\');
-        buf_addch(out, *c);
-    }
+    text_escape(out, line.s, "\\`*_{}[]<>()#+!|~&$@");
 }
 
 /* Whole characters of at most `max` bytes; limiting the width would not limit the bytes. */

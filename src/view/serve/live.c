@@ -85,10 +85,9 @@ static int collect_events(struct message *m, struct err *err)
     if (store_each_event(store, l->run, l->last, add_event, m, err) ||
         (m->touched.n && store_each_task(store, l->run, add_touched_task, m, err)))
         return -1;
-    return store_find_run(store, NULL, &m->arena, &m->newest, err) ||
-                   store_find_run(store, l->run, &m->arena, &m->row, err)
-               ? -1
-               : 0;
+    if (store_find_run(store, NULL, &m->arena, &m->newest, err))
+        return -1;
+    return store_find_run(store, l->run, &m->arena, &m->row, err);
 }
 
 /* Sends a message even without events if the run's row changed: it changes after the last event,

@@ -121,39 +121,37 @@ static void draw_typed(const struct screen *s, struct canvas *c)
     canvas_addf(c, "%s_", text);
 }
 
+/* The keys that steer the run, and what we ask first: `before`, the task's id, `after`. */
+static const struct steering {
+    int key;
+    enum wish_kind kind;
+    int by; /* for WISH_WORKERS */
+    int id_max;
+    const char *before, *after;
+} steering_keys[] = {
+    {'s', WISH_STOP, 0, 24, "Stop ", "? (y/n) Its work is saved."},
+    {'S', WISH_STOP_ALL, 0, 0, "Stop the run? (y/n) All work is saved.", ""},
+    {'x', WISH_SKIP, 0, 24, "Skip ", " and its dependents? (y/n)"},
+    {'b', WISH_BUDGET, 0, 0, "Budget ($5, 200ktokens): ", ""},
+    {'R', WISH_FRESH, 0, 24, "Restart ", " from scratch? (y/n)"},
+    {'m', WISH_SAY, 0, 16, "Say to ", ": "},
+    {'r', WISH_RETRY},
+    {'p', WISH_PAUSE},
+    {'+', WISH_WORKERS, 1},
+    {'-', WISH_WORKERS, -1},
+};
+
 static void draw_question(const struct screen *s, struct canvas *c)
 {
-    const char *id = s->board->tasks[s->asked.task].id;
+    const struct steering *k = steering_keys;
+    while (k->kind != s->asked.kind)
+        k++;
     canvas_style(c, STYLE_WARN);
-    switch (s->asked.kind) {
-    case WISH_STOP:
-        canvas_addf(c, "Stop %.24s? (y/n) Its work is saved.", id);
-        break;
-    case WISH_STOP_ALL:
-        canvas_add(c, "Stop the run? (y/n) All work is saved.");
-        break;
-    case WISH_SKIP:
-        canvas_addf(c, "Skip %.24s and its dependents? (y/n)", id);
-        break;
-    case WISH_BUDGET:
-        canvas_addf(c, "Budget ($5, 200ktokens): %s_", s->typed.s);
-        break;
-    case WISH_FRESH:
-        canvas_addf(c, "Restart %.24s from scratch? (y/n)", id);
-        break;
-    case WISH_SAY:
-        canvas_addf(c, "Say to %.16s: ", id);
+    canvas_addf(c, "%s%.*s%s", k->before, k->id_max, s->board->tasks[s->asked.task].id, k->after);
+    if (k->kind == WISH_SAY)
         draw_typed(s, c);
-        break;
-    case WISH_RETRY:
-    case WISH_NONE:
-    case WISH_PAUSE:
-    case WISH_WORKERS:
-    case WISH_SHELL:
-    case WISH_EDITOR:
-    case WISH_QUIT:
-        break;
-    }
+    else if (k->kind == WISH_BUDGET)
+        canvas_addf(c, "%s_", s->typed.s);
 }
 
 static const struct screen_ops *get_current_view(const struct screen *s)
@@ -440,32 +438,12 @@ static struct screen_wish ask_question(struct screen *s, enum wish_kind kind)
     return (struct screen_wish){0};
 }
 
-static struct screen_wish handle_steering_key(struct screen *s, int key)
+static struct screen_wish handle_steering_key(struct screen *s, const struct steering *k)
 {
-    if (!s->board->live) {
-        screen_say(s, true, "the run has ended: nothing to steer");
-        return (struct screen_wish){0};
-    }
-    switch (key) {
-    case 's':
-        return ask_question(s, WISH_STOP);
-    case 'S':
-        return ask_question(s, WISH_STOP_ALL);
-    case 'x':
-        return ask_question(s, WISH_SKIP);
-    case 'b':
-        return ask_question(s, WISH_BUDGET);
-    case 'r':
-        return make_wish(s, WISH_RETRY, 0);
-    case 'R':
-        return ask_question(s, WISH_FRESH);
-    case 'm':
-        return ask_question(s, WISH_SAY);
-    case 'p':
-        return make_wish(s, WISH_PAUSE, 0);
-    default:
-        return make_wish(s, WISH_WORKERS, key == '-' ? -1 : 1);
-    }
+    if (s->board->live)
+        return k->before ? ask_question(s, k->kind) : make_wish(s, k->kind, k->by);
+    screen_say(s, true, "the run has ended: nothing to steer");
+    return (struct screen_wish){0};
 }
 
 static void handle_navigation_key(struct screen *s, int key)
@@ -524,8 +502,10 @@ struct screen_wish screen_key(struct screen *s, int key)
         scroll_help(s, key);
         return (struct screen_wish){0};
     }
-    if (key > 0 && key < KEY_ERASE_ && strchr("sSxbprRm+-", key) && s->shown)
-        return handle_steering_key(s, key);
+    for (size_t i = 0; s->shown && i < ARRAY_LEN(steering_keys); i++) {
+        if (steering_keys[i].key == key)
+            return handle_steering_key(s, &steering_keys[i]);
+    }
     if ((key == '!' || key == 'e') && s->shown)
         return make_wish(s, key == '!' ? WISH_SHELL : WISH_EDITOR, 0);
     handle_navigation_key(s, key);
