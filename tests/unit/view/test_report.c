@@ -39,7 +39,7 @@ static void begin(struct fixture *f, size_t n)
 {
     *f = (struct fixture){.r = {.n = n, .usd = -1, .duration = 5000, .logs = "logs"}};
     f->r.row = (struct store_run){.id = "run", .state = "finished", .started = 1000};
-    f->r.tasks = arena_array(&f->r.arena, n, sizeof(*f->r.tasks));
+    f->r.tasks = mem_array(n, sizeof(*f->r.tasks)); /* the report frees it */
     for (size_t i = 0; i < n; i++) {
         f->r.tasks[i] = make_task(f, i);
         f->r.ends[f->r.tasks[i].end]++;
