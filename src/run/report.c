@@ -7,6 +7,7 @@
 #include "plan/engine/attempt/retry.h"
 #include "plan/engine/engine.h"
 #include "plan/engine/engine_journal.h"
+#include "plan/engine/engine_line.h"
 #include "plan/engine/task_state.h"
 #include "run/agent/run_agent.h"
 #include "run/attempt/end.h"
@@ -129,7 +130,8 @@ static void carry_out(struct run *run, const struct action *a, const struct engi
 
 void run_answer(struct run *run, const struct engine_event *ev, struct actions *ret)
 {
-    engine_journal_event(&run->journal.lines, changeable_engine(run), ev, ret);
+    if (engine_hear(changeable_engine(run), ev, ret))
+        engine_line_write(&run->journal.lines, ev);
 }
 
 size_t run_report(struct run *run, const struct engine_event *ev)

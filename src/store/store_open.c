@@ -46,8 +46,8 @@ static const char *const migrations[] = {
     "alter table spending add column prices text;",
     "create table if not exists seals (run text primary key, digests text) without rowid;",
     "create index if not exists resumes_of_run on events (run, seq) where name = 'run.resumed';",
-    "create table if not exists engine_events (run text, seq integer, events text,"
-    " primary key (run, seq)) without rowid;",
+    ("create table if not exists engine_events (run text, seq integer, events text,"
+     " primary key (run, seq)) without rowid;"),
 };
 
 enum { VERSION = ARRAY_LEN(migrations) };

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "plan/engine/engine_journal.h"
+#include "plan/engine/engine_line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,13 +73,23 @@ static void compare_engines(struct world *w)
     broken(w, "a replay of the journal makes another engine: %s", line);
 }
 
+void write_journal(const struct world *w, struct buf *out)
+{
+    buf_addstr(out, w->begin.s);
+    for (size_t i = 0; i < w->heard.n; i++)
+        engine_line_write(out, &w->heard.v[i]);
+}
+
 void replay_journal(struct world *w)
 {
+    struct buf journal = BUF_INIT;
     uint64_t answers = 0;
     w->replayed = mem_alloc(sizeof(*w->replayed));
     struct engine_replay r = {
         .plan = &w->plan, .graph = &w->graph, .claims = &w->claims, .engine = w->replayed};
-    bool done = replay(&w->journal, &r, &answers);
+    write_journal(w, &journal);
+    bool done = replay(&journal, &r, &answers);
+    buf_done(&journal); /* broken() does not return */
     engine_replay_done(&r);
     if (!done)
         broken(w, "the journal cannot be replayed");

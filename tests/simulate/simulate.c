@@ -36,7 +36,9 @@ static const char *find_shown(const struct buf *journal)
 
 static void print_history(const struct world *w, uint64_t seed)
 {
-    printf("seed %" PRIu64 ": %s\n%s", seed, w->what, find_shown(&w->journal));
+    autobuf struct buf journal = BUF_INIT;
+    write_journal(w, &journal);
+    printf("seed %" PRIu64 ": %s\n%s", seed, w->what, find_shown(&journal));
     for (uint32_t t = 0; t < w->plan.task_count; t++)
         printf("    t%u is %s, in stage %d of the shell\n", (unsigned)t,
                task_state_name(w->engine->tasks[t].state), (int)w->jobs[t].stage);

@@ -98,7 +98,7 @@ static void make_engine(struct world *w)
     for (uint32_t t = 0; t < w->plan.task_count; t++)
         engine_set_lanes(e, t, w->lane[t], w->fallback[t]);
     w->engine = e;
-    engine_journal_begin(&w->journal, e, wanted);
+    engine_journal_begin(&w->begin, e, wanted);
 }
 
 static void drop_engine(struct engine *e)
@@ -110,7 +110,7 @@ static void drop_engine(struct engine *e)
 
 void world_init(struct world *w, uint64_t seed)
 {
-    w->journal = (struct buf)BUF_INIT;
+    w->begin = (struct buf)BUF_INIT;
     w->random = seed * 0x9E3779B97F4A7C15U + 1;
     (void)pick(w, 2);
     make_plan(w);
@@ -133,7 +133,8 @@ void world_done(struct world *w)
     graph_done(&w->graph);
     problems_done(&w->problems);
     vec_done(&w->actions.list);
-    buf_done(&w->journal);
+    buf_done(&w->begin);
+    vec_done(&w->heard);
 }
 
 void world_replace_engine(struct world *w)
@@ -159,7 +160,8 @@ void tell(struct world *w, const struct engine_event *ev)
     seen[ev->kind] = true;
     w->events++;
     w->actions.list.n = 0;
-    engine_journal_event(&w->journal, w->engine, ev, &w->actions);
+    if (engine_hear(w->engine, ev, &w->actions))
+        vec_push(&w->heard, *ev);
     hash_actions(&w->answers, &w->actions);
     for (size_t i = 0; i < w->actions.list.n; i++) {
         if (w->actions.list.v[i].kind == DO_REFUSE)
@@ -172,7 +174,8 @@ void tell(struct world *w, const struct engine_event *ev)
 void world_forget(struct world *w)
 {
     drop_engine(w->engine);
-    buf_cut(&w->journal, 0);
+    buf_cut(&w->begin, 0);
+    w->heard.n = 0;
     w->answers = 0;
     make_engine(w);
 }

@@ -1,6 +1,6 @@
 /*
  * A small world for the engine of a run: a random plan, a model of the shell that carries out the
- * engine's actions with random outcomes, and the journal of the engine as text. No files, processes
+ * engine's actions with random outcomes, and the journal of the engine. No files, processes
  * or time: a seed decides everything.
  */
 #ifndef TESTS_SIMULATE_WORLD_H
@@ -67,9 +67,10 @@ struct world {
     bool over, pool, wakes;
     uint64_t tip, tips; /* the present tip, and the number of tips ever */
     struct actions actions;
-    struct buf journal;
-    uint64_t answers; /* a hash of all actions */
-    uint64_t events;  /* since the program began */
+    struct buf begin;               /* the first line of the journal ... */
+    VEC(struct engine_event) heard; /* ... and the events of its other lines */
+    uint64_t answers;               /* a hash of all actions */
+    uint64_t events;                /* since the program began */
 };
 
 /* Random numbers: from 0 to n - 1; true in `percent` of the cases. */
@@ -99,6 +100,7 @@ void shell_live(struct world *w, size_t most);
 
 /* replay.c: forgets everything but the journal. The engine that comes out must be the same. */
 void replay_journal(struct world *w);
+void write_journal(const struct world *w, struct buf *out);
 void hash_actions(uint64_t *hash, const struct actions *actions);
 
 /* print.c: all that the engine knows, as text. */

@@ -169,17 +169,14 @@ static bool are_same(const struct traces *a, const struct traces *b)
            a->ready == b->ready;
 }
 
-void engine_journal_event(struct buf *out, struct engine *e, const struct engine_event *ev,
-                          struct actions *ret)
+bool engine_hear(struct engine *e, const struct engine_event *ev, struct actions *ret)
 {
     bool asks = engine_event_parts(ev->kind) & IS_QUESTION;
     struct traces before = find_traces(e), after;
-    size_t len = out->len, answers = ret->list.n;
-    engine_line_write(out, ev);
+    size_t answers = ret->list.n;
     engine_event(e, ev, ret);
     after = find_traces(e);
-    if (asks && ret->list.n == answers && are_same(&before, &after))
-        buf_cut(out, len);
+    return !asks || ret->list.n > answers || !are_same(&before, &after);
 }
 
 /* An engine of this plan could not have had another event. */

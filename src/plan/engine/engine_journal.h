@@ -22,10 +22,9 @@
  * engine_schedule(). */
 void engine_journal_begin(struct buf *out, const struct engine *e, const bool *wanted);
 
-/* engine_event(), which first appends the line of the event. Questions that had no answer and
- * changed nothing leave no line. */
-void engine_journal_event(struct buf *out, struct engine *e, const struct engine_event *ev,
-                          struct actions *ret);
+/* engine_event(). Returns true if the journal must have the event (engine_line_write()): all but
+ * questions that had no answer and changed nothing. */
+bool engine_hear(struct engine *e, const struct engine_event *ev, struct actions *ret);
 
 /* A replay. The caller owns the first members. */
 struct engine_replay {
