@@ -168,9 +168,3 @@ int proc_filter_in(const int *folder, const struct fence *fence, const struct bu
     return fd < 0 ? -1
                   : capture_child(folder, fence, fd, argv, env, max, out, errout, ret_status, err);
 }
-
-int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
-                struct buf *out, struct buf *errout, int *ret_status, struct err *err)
-{
-    return proc_filter_in(NULL, NULL, in, argv, env, max, out, errout, ret_status, err);
-}
