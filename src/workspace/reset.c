@@ -95,13 +95,11 @@ static bool restore_file(struct reset *r, struct work_folder *root, const struct
     int folder = work_folder_enter(root, e->path, false, &name);
     autobuf struct buf id = BUF_INIT, content = BUF_INIT;
     struct index_change c = {.mode = e->mode};
-    struct err none = {0};
     r->bytes += e->size;
     tree_id(&id, e->id, r->index.id_len);
-    if (r->bytes > BYTES_MAX || git_batch_read(r->job->batch, id.s, &content, &none) ||
-        folder < 0 || !remove_path(r, folder, name, 0) ||
-        work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st,
-                        &none))
+    if (r->bytes > BYTES_MAX || git_batch_read(r->job->batch, id.s, &content, NULL) || folder < 0 ||
+        !remove_path(r, folder, name, 0) ||
+        work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st, NULL))
         return false;
     c.path = mem_str(e->path);
     c.id = buf_steal(&id);
@@ -139,13 +137,12 @@ static bool restore_changed(struct reset *r, struct work_folder *root, const str
 bool workspace_reset(const struct workspace_reset_job *job, const struct work_scan *scan)
 {
     own_cleanup(reset_done) struct reset r = {.job = job};
-    struct err none = {0};
     bool done = false;
-    if (git_index_open(&r.index, job->index, job->id_len, &none) || !r.index.good)
+    if (git_index_open(&r.index, job->index, job->id_len, NULL) || !r.index.good)
         return false;
     autoclose int root = open(job->work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     return root >= 0 && remove_untracked(&r, &folder, &scan->untracked) &&
            restore_changed(&r, &folder, &scan->changed) &&
-           index_edit(&r.index, r.changes.v, r.changes.n, NULL, job->to, &done, &none) == 0 && done;
+           index_edit(&r.index, r.changes.v, r.changes.n, NULL, job->to, &done, NULL) == 0 && done;
 }

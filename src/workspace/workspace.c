@@ -118,8 +118,7 @@ static void restore_head(const struct workspace *ws, int admin)
 void workspace_unclog(const struct workspace *ws)
 {
     autoclose int admin = -1;
-    struct err none = {0};
-    if (workspace_open_admin(ws, &admin, &none)) /* it is not our folder */
+    if (workspace_open_admin(ws, &admin, NULL)) /* it is not our folder */
         return;
     int fd = openat(admin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -202,12 +201,11 @@ static void remove_parts(const struct workspace *ws)
     autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *gone = folder_new_name(ws->path, FOLDER_GONE);
     struct file_id id;
-    struct err none = {0};
-    (void)dirs_remove(aside, &none);
-    if (!ws->hold || workspace_move_tree(ws, gone, &id, &none))
+    (void)dirs_remove(aside, NULL);
+    if (!ws->hold || workspace_move_tree(ws, gone, &id, NULL))
         return;
     autofree char *tree = known_folder(gone, &id);
-    (void)known_folder_remove(tree, &none);
+    (void)known_folder_remove(tree, NULL);
 }
 
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
@@ -342,9 +340,8 @@ int workspace_restore(struct workspace *ws, struct err *err)
 
 void workspace_release(const struct workspace *ws)
 {
-    struct err none = {0};
     if (!layers_there(ws->path))
-        (void)workspace_drop(ws, "locked", &none);
+        (void)workspace_drop(ws, "locked", NULL);
 }
 
 /* Renames the tree beside the workspace. *ret_gone is the folder to delete; the caller frees it. */

@@ -211,8 +211,7 @@ static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret
 {
     autoclose int admin = -1;
     char text[NOTE_MAX], *end;
-    struct err none = {0};
-    if (!ws->admin || workspace_open_admin(ws, &admin, &none) || !read_text(admin, text))
+    if (!ws->admin || workspace_open_admin(ws, &admin, NULL) || !read_text(admin, text))
         return false;
     ret->dev = (dev_t)strtoumax(text, &end, 10);
     ret->ino = (ino_t)strtoumax(end, &end, 10);

@@ -430,8 +430,8 @@ static unsigned min_of(unsigned a, unsigned b)
 }
 
 /* The number of edits (insert, delete, replace, swap neighbours) between two words, or limit + 1 if
- * there are more. Words longer than WORD_MAX are never close. We fill the table of distances between
- * all prefixes of a and b, and keep its last three rows: a swap looks two rows back. */
+ * there are more. Words longer than WORD_MAX are never close. We fill the table of distances
+ * between all prefixes of a and b, and keep its last three rows: a swap looks two rows back. */
 static unsigned edit_distance(const char *a, const char *b, unsigned limit)
 {
     size_t na = strnlen(a, WORD_MAX + 1), nb = strnlen(b, WORD_MAX + 1);

@@ -328,8 +328,7 @@ int git_freeze(const struct git_repo *repo, const char *dir, const char *guard, 
 
 void git_frozen_remove(const char *dir)
 {
-    struct err none = {0};
-    (void)dirs_remove(dir, &none);
+    (void)dirs_remove(dir, NULL);
     free(frozen.dir);
     frozen.dir = NULL;
 }
@@ -387,11 +386,10 @@ int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bo
 char *git_frozen_last(const struct git_repo *repo)
 {
     autobuf struct buf name = BUF_INIT;
-    struct err none = {0};
     if (!repo->common)
         return NULL;
     autofree char *path = get_name_file(repo);
-    if (file_read_own(path, NAME_MAX_, &name, &none) || !str_begins(name.s, BELOW "runs/") ||
+    if (file_read_own(path, NAME_MAX_, &name, NULL) || !str_begins(name.s, BELOW "runs/") ||
         strstr(name.s, ".."))
         return NULL;
     return mem_printf("%s/%s", repo->common, name.s);
@@ -434,8 +432,7 @@ void git_frozen_news(const struct git_repo *repo, const char *dir, struct strv *
 {
     autofree char *path = mem_printf("%s/settings", dir);
     autobuf struct buf frozen_settings = BUF_INIT;
-    struct err none = {0};
-    if (file_read_own(path, SETTINGS_MAX, &frozen_settings, &none) == 0 &&
+    if (file_read_own(path, SETTINGS_MAX, &frozen_settings, NULL) == 0 &&
         (frozen_settings.len != repo->settings.len ||
          memcmp(frozen_settings.s, repo->settings.s, frozen_settings.len) != 0))
         add_new_settings(&frozen_settings, &repo->settings, ret);

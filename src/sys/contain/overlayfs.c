@@ -299,7 +299,6 @@ static int try_in_child(const struct overlay *o, struct err *err)
 /* Removes what killed probes have left. */
 static void sweep_dead(const char *dir)
 {
-    struct err fail_unsupported = {0};
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
         long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
@@ -307,7 +306,7 @@ static void sweep_dead(const char *dir)
                        : 0;
         autofree char *path = mem_printf("%s/%s", dir, e->d_name);
         if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-            (void)dirs_remove(path, &fail_unsupported);
+            (void)dirs_remove(path, NULL);
     }
     if (d)
         (void)closedir(d);
@@ -319,12 +318,11 @@ static int probe_mount(const char *dir, struct err *err)
     autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
     autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
-    struct err fail_unsupported = {0};
     int rc = dirs_make(lower, err) || dirs_make(upper, err) || dirs_make(work, err) ||
                      dirs_make(at, err) || try_in_child(&o, err)
                  ? -1
                  : 0;
-    (void)dirs_remove(own, &fail_unsupported);
+    (void)dirs_remove(own, NULL);
     return rc;
 }
 

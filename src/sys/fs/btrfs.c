@@ -221,12 +221,11 @@ static int try_snapshot(const char *dir, bool *ret_drop, struct err *err)
         return err_sys(err, "choose a name in '%s'", dir);
     autofree char *one = mem_printf("%s/.anabranch-try-%016" PRIx64 ".gone", dir, random);
     autofree char *two = mem_printf("%s/.anabranch-tried-%016" PRIx64 ".gone", dir, random);
-    struct err none = {0};
     if (btrfs_make(one, err))
         return -1;
     int rc = btrfs_snapshot(one, two, err);
     *ret_drop = rc == 0 && btrfs_drop(two);
-    int left = (rc == 0 && dirs_remove(two, err)) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
+    int left = (rc == 0 && dirs_remove(two, err)) || dirs_remove(one, rc ? NULL : err) ? -1 : 0;
     return rc || left ? -1 : 0;
 }
 

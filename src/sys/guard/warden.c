@@ -62,8 +62,7 @@ static int end_all(const char *run, struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const futile[] = {of_run, WARDEN_MARK, NULL};
-    struct err none = {0};
-    (void)leftover_processes_end(futile, 0, NULL, &none);
+    (void)leftover_processes_end(futile, 0, NULL, NULL);
     return leftover_processes_end_run(run, PATIENCE_MS, NULL, err);
 }
 

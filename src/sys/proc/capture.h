@@ -17,7 +17,8 @@
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err);
 
-/* The same in an open folder (NULL: our own) and behind a fence (sys/contain/fence.h; NULL: none). */
+/* The same in an open folder (NULL: our own) and behind a fence (sys/contain/fence.h; NULL: none).
+ */
 struct fence;
 int proc_capture_in(const int *folder, const struct fence *fence, char *const argv[],
                     char *const env[], size_t max, struct buf *out, struct buf *errout,

@@ -202,8 +202,7 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
                        const struct included *brought, struct buf *parent, struct err *err)
 {
     bool builds_on = false, strays = false;
-    struct err none;
-    if (workspace_head(job->ws, parent, &none) == 0 &&
+    if (workspace_head(job->ws, parent, NULL) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
     bool has_own = builds_on && strcmp(parent->s, job->start) != 0;
@@ -273,11 +272,10 @@ int commit_draft_make(const struct commit_job *job, const char *tip, struct comm
     struct git_place at = get_attempt_place(job);
     autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf head = BUF_INIT;
-    struct err none;
     if (included_open(&brought, job->brought, job->root, err) ||
         find_tree(&at, job, &brought, &ret->tree, err))
         return -1;
-    if (workspace_head(job->ws, &head, &none)) { /* the agent has left no usable HEAD */
+    if (workspace_head(job->ws, &head, NULL)) { /* the agent has left no usable HEAD */
         buf_cut(&head, 0);
         buf_addstr(&head, job->start);
     }

@@ -107,9 +107,8 @@ static void read_refs(struct candidates *c, const struct workspace *ws)
     struct git_place at = workspace_place(ws);
     autofree char *refs = mem_printf("%s/refs", ws->admin);
     autobuf struct buf out = BUF_INIT;
-    struct err none = {0};
     if (access(refs, F_OK) < 0 ||
-        git_call(&at, &out, &none, "for-each-ref", "--format=%(objecttype) %(objectname)",
+        git_call(&at, &out, NULL, "for-each-ref", "--format=%(objecttype) %(objectname)",
                  "refs/worktree", "refs/bisect", "refs/rewritten", NULL))
         return;
     for (char *rest = out.s, *line; (line = strsep(&rest, "\n"));) {
@@ -122,8 +121,7 @@ static void read_branch(struct candidates *c, const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
     autobuf struct buf id = BUF_INIT;
-    struct err none = {0};
-    if (ws->branch && git_resolve(&at, ws->branch, &id, &none) == 0)
+    if (ws->branch && git_resolve(&at, ws->branch, &id, NULL) == 0)
         add_candidate(c, id.s, id.len);
 }
 

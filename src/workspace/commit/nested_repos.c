@@ -139,11 +139,10 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
-    struct err none = {0};
     if (unlink(at->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", at->index);
     if (in->head.len) /* fails if we do not have its objects yet; then git reads all files as new */
-        (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
+        (void)git_call(&ours, NULL, NULL, "read-tree", in->head.s, NULL);
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_repos_exclude(paths, path, &args);
@@ -161,7 +160,6 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
                       struct inner *in, struct err *err)
 {
     autobuf struct buf dir = BUF_INIT;
-    struct err none = {0};
     in->tree = mem_printf("%s/%s", ws->path, path);
     autofree char *dot_git = mem_printf("%s/.git", in->tree);
     struct git_place any = {.git_dir = at->common};
@@ -171,7 +169,7 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
         return -1;
     in->git_dir = mem_str(dir.s);
     struct git_place there = place_of(in);
-    if (git_resolve(&there, "HEAD", &in->head, &none))
+    if (git_resolve(&there, "HEAD", &in->head, NULL))
         buf_cut(&in->head, 0);
     return 0;
 }

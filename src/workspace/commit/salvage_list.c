@@ -260,10 +260,9 @@ int salvage_restore(const struct salvage *s, const struct git_place *at, const c
 {
     autofree char *ref = mem_printf("refs/heads/%s", branch);
     autobuf struct buf there = BUF_INIT;
-    struct err none = {0};
-    if (git_call(at, NULL, &none, "check-ref-format", ref, NULL))
+    if (git_call(at, NULL, NULL, "check-ref-format", ref, NULL))
         return err_set(err, ERR_INPUT, "'%s' is not a valid branch name", branch);
-    if (git_resolve(at, ref, &there, &none) == 0)
+    if (git_resolve(at, ref, &there, NULL) == 0)
         return err_set(err, ERR_INPUT, "branch '%s' already exists", branch);
     if (!is_free(dir))
         return err_set(err, ERR_INPUT, "'%s' already exists", dir);

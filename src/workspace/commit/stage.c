@@ -223,16 +223,14 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
 static bool is_unchanged(const struct stage *s, const char *path, const char *id)
 {
     autobuf struct buf was = BUF_INIT;
-    struct err none = {0};
     bool found = false;
-    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, &none) == 0 && found &&
+    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, NULL) == 0 && found &&
            strcmp(was.s, id) == 0;
 }
 
 static bool add_file(struct stage *s, const char *path, bool tracked)
 {
     autobuf struct buf content = BUF_INIT, id = BUF_INIT;
-    struct err none = {0}; /* git will meet and report the same error */
     struct stat st;
     if (!read_content(s, path, &content, &st))
         return false;
@@ -240,7 +238,8 @@ static bool add_file(struct stage *s, const char *path, bool tracked)
     if (tracked && is_unchanged(s, path, id.s))
         return add_change(s, path, id.s, &st);
     buf_cut(&id, 0);
-    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
+    /* If this fails, git meets the same error and reports it. */
+    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, NULL) == 0 &&
            add_change(s, path, id.s, &st);
 }
 
@@ -348,8 +347,7 @@ static bool find_changes(struct stage *s, const char *index)
 static int write_index(const struct stage *s, const char *from, bool *ret_done, struct err *err)
 {
     autogitindex struct git_index index;
-    struct err none = {0};
-    if (git_index_open(&index, from, s->id_len, &none) || !index.good)
+    if (git_index_open(&index, from, s->id_len, NULL) || !index.good)
         return 0;
     return index_edit(&index, s->changes.v, s->changes.n, NULL, s->job->index, ret_done, err);
 }

@@ -267,7 +267,6 @@ static bool is_bundle(const FTSENT *e)
 static int restore_all(struct restorer *m, const char *dir, struct err *err)
 {
     char *const paths[] = {(char *)dir, NULL};
-    struct err none = {0};
     int rc = 0;
     FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!fts)
@@ -275,7 +274,7 @@ static int restore_all(struct restorer *m, const char *dir, struct err *err)
     for (FTSENT *e; (e = fts_read(fts));) {
         if (e->fts_info == FTS_D && e->fts_level >= DEPTH)
             (void)fts_set(fts, e, FTS_SKIP);
-        else if (is_bundle(e) && restore_bundle(m, e->fts_path, rc ? &none : err))
+        else if (is_bundle(e) && restore_bundle(m, e->fts_path, rc ? NULL : err))
             rc = -1;
     }
     (void)fts_close(fts);

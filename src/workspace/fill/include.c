@@ -381,12 +381,11 @@ static void trim_shared(const struct include *b, struct shared_folders *kept)
 {
     autobuf struct buf paths = BUF_INIT;
     autostrv struct strv left = {0};
-    struct err none = {0};
-    (void)shared_folders_trim(kept, &left, &none);
+    (void)shared_folders_trim(kept, &left, NULL);
     for (size_t i = 0; i < left.n; i++)
         buf_add(&paths, left.v[i], strlen(left.v[i]) + 1);
     if (left.n)
-        (void)file_create(b->keep->left, paths.s, paths.len, &none);
+        (void)file_create(b->keep->left, paths.s, paths.len, NULL);
 }
 
 static int keep_shared(const struct include *b, const struct strv *folders, struct entries *es,

@@ -22,8 +22,7 @@ static int find_new(const char *git_dir, struct buf *ret, struct err *err)
     struct git_place at = place_of(git_dir);
     at.foreign = true;
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
-    struct err none = {0};
-    if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
+    if (git_resolve(&at, "HEAD", &head, NULL)) /* nothing was ever checked out */
         return 0;
     if (git_call(&at, &out, err, "rev-list", "-n", "1", head.s, "--not", "--remotes", "--tags",
                  NULL))

@@ -191,12 +191,11 @@ static void undo_layers(const struct workspace *ws)
 {
     autofree char *layers = layers_path(ws->path);
     autoclose int upper = -1;
-    struct err none = {0};
-    (void)overlay_unmount(ws->path, &none);
-    if (open_part(ws->path, "upper", &upper, &none) == 0)
+    (void)overlay_unmount(ws->path, NULL);
+    if (open_part(ws->path, "upper", &upper, NULL) == 0)
         (void)renameat(upper, ".git", ws->hold->tree, ".git");
-    (void)workspace_drop(ws, "index", &none);
-    (void)folder_record_drop(ws->common, layers, true, &none);
+    (void)workspace_drop(ws, "index", NULL);
+    (void)folder_record_drop(ws->common, layers, true, NULL);
 }
 
 /* The mounted folder is not the one below it, which ws has recorded: hold the new one. */
@@ -474,11 +473,10 @@ static void refresh_index(const struct workspace *ws)
     struct git_place at = workspace_place(ws);
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
-    struct err none = {0};
     int status;
     strv_pushl(&args, "update-index", "-q", "--refresh", NULL);
     (void)git_try(&at, &args, &out, &errors, &status,
-                  &none); /* if this fails, git refreshes the index later */
+                  NULL); /* if this fails, git refreshes the index later */
 }
 
 int layers_materialise(struct workspace *ws, struct err *err)
