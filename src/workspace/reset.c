@@ -9,10 +9,9 @@
 #include "git/format/tree.h"
 #include "git/tree/index_edit.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/write_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -45,8 +44,8 @@ static bool remove_path(struct reset *r, int folder, const char *name, int depth
 
 static bool remove_names(struct reset *r, DIR *dir, int depth)
 {
-    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
-        if (!str_is_dots(e->d_name) && !remove_path(r, dirfd(dir), e->d_name, depth + 1))
+    for (struct dirent *e; errno = 0, (e = dir_next(dir));) {
+        if (!remove_path(r, dirfd(dir), e->d_name, depth + 1))
             return false;
     }
     return errno == 0;
@@ -54,14 +53,8 @@ static bool remove_names(struct reset *r, DIR *dir, int depth)
 
 static bool remove_folder(struct reset *r, int folder, const char *name, int depth)
 {
-    int fd = depth < DEPTH_MAX ? beneath_enter(folder, name) : -1;
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    bool good = dir && remove_names(r, dir, depth);
-    if (dir)
-        (void)closedir(dir);
-    return good && unlinkat(folder, name, AT_REMOVEDIR) == 0;
+    autodir DIR *dir = dir_take(depth < DEPTH_MAX ? beneath_enter(folder, name) : -1);
+    return dir && remove_names(r, dir, depth) && unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
 /* Removes a file, or a folder and its contents. */

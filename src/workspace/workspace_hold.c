@@ -3,16 +3,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/shell_quote.h"
-#include "base/text/str.h"
 #include "sys/contain/mounts.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/remove.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/boot_id.h"
 #include "workspace/folder_record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -342,18 +340,12 @@ int workspace_remove_link(const struct workspace *ws, struct err *err)
 /* The name that an entry with this identity has in a folder. */
 static char *find_name(int folder, const struct file_id *id)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    char *found = NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
-        if (!str_is_dots(e->d_name) && file_id_is_at(id, folder, e->d_name))
-            found = mem_str(e->d_name);
+    autodir DIR *dir = dir_list(folder);
+    for (struct dirent *e; (e = dir_next(dir));) {
+        if (file_id_is_at(id, folder, e->d_name))
+            return mem_str(e->d_name);
     }
-    if (dir)
-        (void)closedir(dir);
-    return found;
+    return NULL;
 }
 
 /* Removes a symlink, a FIFO or the like. A file or a folder of that name may belong to somebody, so

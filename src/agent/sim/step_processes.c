@@ -1,9 +1,9 @@
 #include "agent/sim/sim_private.h"
 #include "base/mem.h"
 #include "base/text/text.h"
+#include "sys/own_dir.h"
 #include "sys/proc/spawn.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -79,16 +79,15 @@ int sim_do_spawn(struct sim *sim, char *const *args, struct err *err)
 /* Inherited descriptors are lifelines of other processes: children must not keep them open. */
 static int keep_standard_fds_only(struct err *err)
 {
-    DIR *fds = opendir("/dev/fd");
+    autodir DIR *fds = opendir("/dev/fd");
     if (!fds)
         return err_sys(err, "open '/dev/fd'");
     int rc = 0;
-    for (struct dirent *entry; rc == 0 && (entry = readdir(fds));) {
-        long fd = strtol(entry->d_name, NULL, 10); /* 0 for the dots */
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(fds));) {
+        long fd = strtol(entry->d_name, NULL, 10);
         if (fd > STDERR_FILENO && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
             rc = err_sys(err, "close descriptor %ld", fd);
     }
-    (void)closedir(fds);
     return rc;
 }
 

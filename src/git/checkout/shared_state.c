@@ -4,9 +4,9 @@
 #include "base/text/str.h"
 #include "sys/clock.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -288,12 +288,10 @@ static int walk_files(struct snapshot *l, struct err *err)
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
         paths[i] = mem_printf("%s/%s", l->state->common, roots[i]);
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int rc = fts ? 0 : err_sys(err, "look into '%s'", l->state->common);
     for (FTSENT *e; rc == 0 && (e = fts_read(fts));)
         rc = visit_file(l, fts, e, err);
-    if (fts)
-        (void)fts_close(fts);
     for (size_t i = 0; i < ROOTS; i++)
         free(paths[i]);
     if (rc == 0 && l->entries.n)

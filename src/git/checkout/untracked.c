@@ -7,9 +7,8 @@
 #include "git/format/index.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -112,17 +111,13 @@ static bool is_folder(int fd, const struct dirent *d)
 
 static bool read_folder(struct frame *f)
 {
-    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        own_close(&fd);
+    autodir DIR *dir = dir_take(fcntl(f->fd, F_DUPFD_CLOEXEC, 0));
+    if (!dir)
         return false;
-    }
-    for (struct dirent *d; (d = readdir(dir));) {
-        if (!str_is_dots(d->d_name) && strcmp(d->d_name, ".git") != 0)
+    for (struct dirent *d; (d = dir_next(dir));) {
+        if (strcmp(d->d_name, ".git") != 0)
             vec_push(&f->items, (struct item){mem_str(d->d_name), is_folder(f->fd, d)});
     }
-    (void)closedir(dir);
     if (f->items.n)
         qsort(f->items.v, f->items.n, sizeof(*f->items.v), compare_items);
     return true;

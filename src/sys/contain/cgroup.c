@@ -3,9 +3,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -143,8 +142,8 @@ void cgroup_sweep(const char *place, const char *run, pid_t pid)
 {
     autofree char *prefix =
         pid ? mem_printf("anabranch-%s-%d", run, (int)pid) : mem_printf("anabranch-%s-", run);
-    DIR *dir = opendir(place);
-    for (struct dirent *d; dir && (d = readdir(dir));) {
+    autodir DIR *dir = opendir(place);
+    for (struct dirent *d; (d = dir_next(dir));) {
         bool ours =
             pid ? strcmp(d->d_name, prefix) == 0 : strncmp(d->d_name, prefix, strlen(prefix)) == 0;
         struct cgroup cg = {.dir = ours ? mem_printf("%s/%s", place, d->d_name) : NULL, .fd = -1};
@@ -153,8 +152,6 @@ void cgroup_sweep(const char *place, const char *run, pid_t pid)
             (void)cgroup_kill(&cg, NULL);
         cgroup_remove(&cg);
     }
-    if (dir)
-        (void)closedir(dir);
 }
 
 bool cgroup_limit(const struct cgroup *cg, int64_t memory, int64_t processes, double cpu)

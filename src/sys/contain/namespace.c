@@ -3,10 +3,9 @@
 #include "base/own.h"
 #include "sys/contain/clone_process.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/spawn.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -72,12 +71,10 @@ static int set_up_init(bool users, uid_t uid, gid_t gid, const struct hiding *hi
 static int check_ssh(struct err *err)
 {
     static const char folder[] = "/etc/ssh/ssh_config.d";
-    DIR *dir = opendir(folder);
+    autodir DIR *dir = opendir(folder);
     bool some = false;
-    for (struct dirent *d; dir && !some && (d = readdir(dir));)
+    for (struct dirent *d; !some && (d = dir_next(dir));)
         some = *d->d_name != '.';
-    if (dir)
-        (void)closedir(dir);
     return some ? err_set(err, ERR_ENV, "in a user namespace ssh would refuse the files in '%s'",
                           folder)
                 : 0;

@@ -7,7 +7,7 @@
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #ifdef __linux__
-#include <dirent.h>
 #include <limits.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -299,8 +298,8 @@ static int try_in_child(const struct overlay *o, struct err *err)
 /* Removes what killed probes have left. */
 static void sweep_dead(const char *dir)
 {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    autodir DIR *d = opendir(dir);
+    for (struct dirent *e; (e = dir_next(d));) {
         long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
                        ? strtol(e->d_name + strlen(PROBE), NULL, 10)
                        : 0;
@@ -308,8 +307,6 @@ static void sweep_dead(const char *dir)
         if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
             (void)dirs_remove(path, NULL);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 static int probe_mount(const char *dir, struct err *err)

@@ -5,11 +5,10 @@
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
@@ -331,7 +330,7 @@ static int copy_tree(struct copy *c, const char *path, struct err *err)
 {
     autofree char *top = mem_printf("%s/%.*s", c->from, (int)strlen(path) - 1, path);
     char *const roots[] = {top, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!fts)
         return err_sys(err, "look into '%s'", top);
     int rc = 0;
@@ -339,7 +338,6 @@ static int copy_tree(struct copy *c, const char *path, struct err *err)
         rc = copy_visited(c, fts, e, err);
     if (rc == 0 && errno && errno != ENOENT)
         rc = err_sys(err, "look into '%s'", top);
-    (void)fts_close(fts);
     return rc;
 }
 

@@ -7,11 +7,10 @@
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -325,10 +324,8 @@ static int sync_trees(struct walk *w, struct err *err)
 
 static void walk_done(struct walk *w)
 {
-    if (w->src)
-        (void)fts_close(w->src);
-    if (w->dst)
-        (void)fts_close(w->dst);
+    own_fts_close(&w->src);
+    own_fts_close(&w->dst);
     for (size_t i = 0; i < w->left_folders.n; i++)
         free(w->left_folders.v[i].path);
     vec_done(&w->left_folders);

@@ -2,9 +2,8 @@
 
 #include "base/own.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -121,28 +120,19 @@ static int compare_pids(const void *a, const void *b)
 
 static DIR *open_proc(void)
 {
-    if (proc_fd < 0)
-        return opendir("/proc");
-    autoclose int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir)
-        (void)steal_fd(&fd);
-    return dir;
+    return proc_fd < 0 ? opendir("/proc") : dir_list(proc_fd);
 }
 
 static void read_table(struct table *t)
 {
-    DIR *dir = open_proc();
-    if (!dir)
-        return;
-    for (struct dirent *d; (d = readdir(dir));) {
+    autodir DIR *dir = open_proc();
+    for (struct dirent *d; (d = dir_next(dir));) {
         char *end;
         long pid = strtol(d->d_name, &end, 10);
         struct entry e;
         if (pid > 0 && !*end && read_stat((pid_t)pid, &e))
             vec_push(&t->all, e);
     }
-    (void)closedir(dir);
     if (t->all.n)
         qsort(t->all.v, t->all.n, sizeof(*t->all.v), compare_pids);
 }
@@ -341,14 +331,12 @@ static void search_marked(struct proc_table *procs, const char *const *marks,
 static void search_new(struct proc_table *procs, const char *const *marks, struct table *seen)
 {
     VEC(pid_t) pids = {0};
-    DIR *dir = open_proc();
-    for (struct dirent *d; dir && (d = readdir(dir));) {
+    autodir DIR *dir = open_proc();
+    for (struct dirent *d; (d = dir_next(dir));) {
         pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
         if (pid > 0 && !find_entry(seen, pid))
             vec_push(&pids, pid);
     }
-    if (dir)
-        (void)closedir(dir);
     for (size_t i = pids.n; i-- > 0;) {
         struct entry e;
         if (!read_stat(pids.v[i], &e))

@@ -4,9 +4,8 @@
 #include "base/own.h"
 #include "base/text/shell_quote.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -149,9 +148,9 @@ static bool has_endless_device(pid_t pid, struct buf *ret_path)
 {
     char folder[32], name[PATH_MAX];
     (void)snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(folder);
+    autodir DIR *dir = opendir(folder);
     bool found = false;
-    for (const struct dirent *e; dir && !found && (e = readdir(dir));) {
+    for (const struct dirent *e; !found && (e = dir_next(dir));) {
         struct stat st;
         ssize_t n = readlinkat(dirfd(dir), e->d_name, name, sizeof(name) - 1);
         name[n > 0 ? n : 0] = '\0';
@@ -160,8 +159,6 @@ static bool has_endless_device(pid_t pid, struct buf *ret_path)
     }
     if (found)
         buf_addstr(ret_path, name);
-    if (dir)
-        (void)closedir(dir);
     return found;
 }
 

@@ -1,10 +1,9 @@
 #include "workspace/commit/nested_repos.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "git/format/gitlinks.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,18 +41,6 @@ int nested_repos_find(const struct git_place *at, const struct workspace *ws, st
     return 0;
 }
 
-static bool is_empty(const char *path)
-{
-    DIR *dir = opendir(path);
-    bool empty = true;
-    if (!dir)
-        return true;
-    for (struct dirent *e; empty && (e = readdir(dir));)
-        empty = str_is_dots(e->d_name);
-    (void)closedir(dir);
-    return empty;
-}
-
 /* *ret_yes: the folder of a submodule contains untracked files. */
 static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
 {
@@ -61,7 +48,8 @@ static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
     autobuf struct buf out = BUF_INIT;
     struct git_place inside = {.git_dir = dot_git, .work_tree = tree, .foreign = true};
     if (access(dot_git, F_OK) < 0) {
-        *ret_yes = !is_empty(tree);
+        autodir DIR *dir = opendir(tree);
+        *ret_yes = dir_next(dir);
         return 0;
     }
     if (git_call(&inside, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))

@@ -1,7 +1,6 @@
 #include "workspace/commit/stage.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/batch.h"
 #include "git/format/ignore.h"
@@ -11,10 +10,9 @@
 #include "git/tree/tree_edit.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/workspace_hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -247,9 +245,9 @@ static bool add_untracked(struct stage *s, const char *path, int depth);
 
 static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
 {
-    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+    for (struct dirent *e; errno = 0, (e = dir_next(dir));) {
         autofree char *below = mem_printf("%s%s", path, e->d_name);
-        if (!str_is_dots(e->d_name) && !add_untracked(s, below, depth + 1))
+        if (!add_untracked(s, below, depth + 1))
             return false;
     }
     return errno == 0;
@@ -259,13 +257,8 @@ static bool add_folder(struct stage *s, const char *path, int depth)
 {
     autofree char *inside = mem_printf("%s/", path);
     int fd = depth < DEPTH_MAX ? beneath_open(s->root, path, O_RDONLY | O_DIRECTORY, 0) : -1;
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    bool good = dir && add_names(s, dir, inside, depth);
-    if (dir)
-        (void)closedir(dir);
-    return good;
+    autodir DIR *dir = dir_take(fd);
+    return dir && add_names(s, dir, inside, depth);
 }
 
 /* Adds an untracked file, or the files of a folder, except ignored ones. */

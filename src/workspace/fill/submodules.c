@@ -1,11 +1,10 @@
 #include "workspace/fill/submodules.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,14 +57,13 @@ static int add_subfolders(const struct workspace *ws, const char *name, struct s
                           struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ws->admin, name);
-    DIR *dir = opendir(path);
+    autodir DIR *dir = opendir(path);
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; (e = readdir(dir));) {
-        if (e->d_type == DT_DIR && !str_is_dots(e->d_name))
+    for (struct dirent *e; (e = dir_next(dir));) {
+        if (e->d_type == DT_DIR)
             strv_pushf(left, "%s/%s", name, e->d_name);
     }
-    (void)closedir(dir);
     return 0;
 }
 

@@ -6,12 +6,11 @@
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/capture.h"
 #include "workspace/overlay/base_tree_delta.h"
 #include "workspace/overlay/upper_scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -249,8 +248,8 @@ static void move_aside(const char *state_dir, const char *dir, const char *name,
 /* Removes deltas that nobody uses: the base tree below them is about to change. */
 static void drop_deltas(const char *state_dir, const char *dir, struct strv *left)
 {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    autodir DIR *d = opendir(dir);
+    for (struct dirent *e; (e = dir_next(d));) {
         autofree char *below = mem_printf("%s/%s/below", dir, e->d_name);
         struct idle one;
         if (*e->d_name == '.' || access(below, F_OK) < 0 || !lock_idle(&one, dir, e->d_name))
@@ -258,17 +257,15 @@ static void drop_deltas(const char *state_dir, const char *dir, struct strv *lef
         move_aside(state_dir, dir, e->d_name, left);
         idle_done(&one);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* Finds the newest idle base tree in `dir` and removes the other idle ones. */
 static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
 {
     drop_deltas(state_dir, dir, left);
-    DIR *d = opendir(dir);
+    autodir DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
-    for (struct dirent *e; d && (e = readdir(d));) {
+    for (struct dirent *e; (e = dir_next(d));) {
         struct idle one;
         if (*e->d_name == '.' || !lock_idle(&one, dir, e->d_name))
             continue;
@@ -281,8 +278,6 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
             move_aside(state_dir, dir, worse.name, left);
         idle_done(&worse);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* Turns an idle base tree into the draft. Nobody finds it under its old name any more. */
@@ -360,9 +355,9 @@ static bool lock_for_delta(struct idle *i, const char *dir, const char *name)
 /* Finds the newest of them. */
 static void find_for_delta(const char *dir, struct idle *ret)
 {
-    DIR *d = opendir(dir);
+    autodir DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
-    for (struct dirent *e; d && (e = readdir(d));) {
+    for (struct dirent *e; (e = dir_next(d));) {
         struct idle one;
         if (*e->d_name == '.' || !lock_for_delta(&one, dir, e->d_name))
             continue;
@@ -372,8 +367,6 @@ static void find_for_delta(const char *dir, struct idle *ret)
             *ret = one;
         idle_done(&worse);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* The delta's lock is a hard link to the lock of the base tree below it: whoever uses the delta

@@ -6,9 +6,9 @@
 #include "base/text/glob.h"
 #include "base/text/str.h"
 #include "git/git.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,12 +104,11 @@ static int find_matches(struct finding *f, size_t pattern, const struct glob *gl
     autofree char *from = mem_printf("%s%s%.*s", project, slash ? "/" : "",
                                      slash ? (int)(slash - literal) : 0, literal);
     char *const roots[] = {from, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     if (!fts)
         return err_sys(err, "look into '%s'", from);
     for (FTSENT *e; (e = fts_read(fts));)
         visit_entry(f, pattern, glob, strlen(project) + 1, fts, e);
-    (void)fts_close(fts);
     return 0;
 }
 

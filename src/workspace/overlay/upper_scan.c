@@ -7,10 +7,9 @@
 #include "git/format/tree.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -175,16 +174,13 @@ static bool add_entry(struct scan *s, FTS *fts, FTSENT *e)
 static bool scan_upper(struct scan *s, const char *upper)
 {
     char *const roots[] = {(char *)upper, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     bool good = fts;
     FTSENT *e = NULL;
     s->root = strlen(upper) + 1;
     while (good && (errno = 0, e = fts_read(fts)))
         good = add_entry(s, fts, e);
-    good = good && !errno;
-    if (fts)
-        (void)fts_close(fts);
-    return good;
+    return good && !errno;
 }
 
 bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t)
