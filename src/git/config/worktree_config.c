@@ -4,8 +4,8 @@
 #include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -155,15 +155,14 @@ static int check_main(const struct files *f, bool *ret_free, struct err *err)
 static int check_linked(const struct git_repo *repo, bool *ret_free, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    DIR *dir = opendir(worktrees);
+    autodir DIR *dir = opendir(worktrees);
     *ret_free = true;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", worktrees);
-    for (struct dirent *e; (e = readdir(dir));) {
+    for (struct dirent *e; *ret_free && (e = dir_next(dir));) {
         autofree char *path = mem_printf("%s/%s/config.worktree", worktrees, e->d_name);
-        *ret_free = *ret_free && access(path, F_OK) < 0;
+        *ret_free = access(path, F_OK) < 0;
     }
-    (void)closedir(dir);
     return 0;
 }
 
