@@ -136,9 +136,7 @@ static bool is_own(const char *name)
 {
     static const char *const watched[] = {"salvage", "runs"};
     for (size_t i = 0; str_begins(name, own_refs) && i < ARRAY_LEN(watched); i++) {
-        const char *rest = name + strlen(own_refs);
-        size_t len = strlen(watched[i]);
-        if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))
+        if (str_is_in(name + strlen(own_refs), watched[i]))
             return false;
     }
     return str_begins(name, own_refs) || str_begins(name, "refs/heads/anabranch/");

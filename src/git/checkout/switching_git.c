@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -33,12 +34,6 @@ static const char *next_argument(const struct buf *arguments, const char *arg)
     return next < arguments->s + arguments->len ? next : NULL;
 }
 
-static bool is_git(const char *arg)
-{
-    const char *slash = strrchr(arg, '/');
-    return strcmp(slash ? slash + 1 : arg, "git") == 0;
-}
-
 static bool takes_value(const char *option)
 {
     static const char *const all[] = {"-C",           "-c",           "--git-dir",
@@ -55,7 +50,7 @@ static bool takes_value(const char *option)
 static const char *find_command(const struct buf *arguments)
 {
     const char *arg = arguments->len ? arguments->s : NULL;
-    while (arg && !is_git(arg))
+    while (arg && strcmp(str_last_part(arg), "git") != 0)
         arg = next_argument(arguments, arg);
     arg = arg ? next_argument(arguments, arg) : NULL;
     while (arg && arg[0] == '-') {
@@ -91,9 +86,7 @@ static bool asks_user(const struct buf *arguments, const char *rest)
 /* `-` and `@{-1}` are the branch before. A new worktree has the name of its branch. */
 static bool may_name_branch(const char *arg, const char *branch)
 {
-    size_t len = strlen(arg), n = strlen(branch);
-    return strcmp(arg, "-") == 0 || strncmp(arg, "@{-", 3) == 0 ||
-           (len >= n && strcmp(arg + len - n, branch) == 0);
+    return strcmp(arg, "-") == 0 || str_begins(arg, "@{-") || str_ends(arg, branch);
 }
 
 const char *switching_git_to(const struct buf *arguments, const char *branch)

@@ -1,5 +1,6 @@
 #include "git/format/index.h"
 
+#include "base/text/str.h"
 #include "git/format/hash.h"
 #include "sys/fs/file.h"
 
@@ -267,10 +268,9 @@ bool git_index_is_plain(const struct git_index_entry *e)
            (S_ISREG(e->mode) || S_ISLNK(e->mode));
 }
 
-bool git_index_is_attributes(const struct git_index_entry *e)
+bool git_index_is_attributes(const char *path)
 {
-    const char *slash = strrchr(e->path, '/');
-    return strcmp(slash ? slash + 1 : e->path, ".gitattributes") == 0;
+    return strcmp(str_last_part(path), ".gitattributes") == 0;
 }
 
 bool git_index_is_same(const struct stat *a, const struct stat *b)

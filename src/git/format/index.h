@@ -55,8 +55,8 @@ bool git_index_next(struct git_index *index, struct git_index_entry *ret);
 /* True for an ordinary file or symlink that git checks as usual. */
 bool git_index_is_plain(const struct git_index_entry *e);
 
-/* True if its name is .gitattributes. */
-bool git_index_is_attributes(const struct git_index_entry *e);
+/* True if the name of the file is .gitattributes. */
+bool git_index_is_attributes(const char *path);
 
 /* True if both are the same index: git never writes into an index, it replaces the file. */
 bool git_index_is_same(const struct stat *a, const struct stat *b);

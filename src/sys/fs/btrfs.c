@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/dirs.h"
 #include "sys/own_fd.h"
 
@@ -44,9 +45,8 @@ static int open_btrfs(const char *path, int *ret_fd, struct err *err)
 /* Opens the parent folder of a path; *ret_name is the last part. */
 static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str("./");
-    *ret_name = slash ? slash + 1 : path;
+    const char *name = *ret_name = str_last_part(path);
+    autofree char *parent = name > path ? mem_dup(path, (size_t)(name - path)) : mem_str("./");
     if (!**ret_name || strlen(*ret_name) > BTRFS_SUBVOL_NAME_MAX)
         return err_set(err, ERR_ENV, "'%s' is no name of a subvolume", path);
     return open_btrfs(parent, ret_fd, err);

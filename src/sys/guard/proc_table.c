@@ -1,6 +1,7 @@
 #include "sys/guard/proc_table.h"
 
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
 #include "sys/own_dir.h"
 
@@ -206,13 +207,10 @@ static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *
 bool proc_table_is_in(pid_t pid, const char *folder)
 {
     char path[64], at[4096];
-    size_t len = strlen(folder);
     (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
     ssize_t n = readlink(path, at, sizeof(at) - 1);
-    if (n < 0 || (size_t)n < len)
-        return false;
-    at[n] = '\0';
-    return strncmp(at, folder, len) == 0 && (!at[len] || at[len] == '/');
+    at[n > 0 ? n : 0] = '\0';
+    return n > 0 && str_is_in(at, folder);
 }
 
 pid_t proc_table_in(const char *folder)
@@ -473,8 +471,7 @@ bool proc_table_program_in(const char *name, const char *folder, const char *var
 static bool is_below_any(const char *path, const struct strv *folders)
 {
     for (size_t i = 0; i < folders->n; i++) {
-        size_t len = strlen(folders->v[i]);
-        if (strncmp(path, folders->v[i], len) == 0 && (!path[len] || path[len] == '/'))
+        if (str_is_in(path, folders->v[i]))
             return true;
     }
     return false;

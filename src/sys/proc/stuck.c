@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 #include "sys/guard/proc_table.h"
 #include "sys/own_dir.h"
 
@@ -208,18 +209,16 @@ void stuck_remove_below(const char *folder)
 static bool is_below(const char *path, const char *folder)
 {
     autofree char *real = realpath(folder, NULL);
-    size_t len = real ? strlen(real) : 0;
-    return real && strncmp(path, real, len) == 0 && (path[len] == '/' || !path[len]);
+    return real && str_is_in(path, real);
 }
 
 /* Compares the real folder of the file, after following links. */
 static bool remove_endless(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+    const char *name = str_last_part(path);
+    autofree char *parent = name > path ? mem_dup(path, (size_t)(name - path)) : mem_str(".");
     autofree char *real = realpath(parent, NULL);
     autoclose int at = real ? open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    const char *name = slash ? slash + 1 : path;
     struct stat st;
     bool may = false;
     for (int i = 0; at >= 0 && i < FOLDERS_MAX && folders[i]; i++)

@@ -1,7 +1,9 @@
 #include "workspace/commit/nested_repos.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/format/gitlinks.h"
+#include "sys/fs/file.h"
 #include "sys/own_dir.h"
 
 #include <errno.h>
@@ -79,19 +81,10 @@ int nested_repos_find_modules(const struct git_place *at, const struct workspace
     return 0;
 }
 
-/* The part of a path below a folder; NULL if the path is not below it. */
-static const char *get_path_below(const char *path, const char *above)
-{
-    size_t len = strlen(above);
-    if (!len)
-        return path;
-    return strncmp(path, above, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
-}
-
 void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        const char *inner = get_path_below(paths->v[i], above);
+        const char *inner = *above ? str_below(paths->v[i], above) : paths->v[i];
         if (inner)
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
@@ -186,9 +179,7 @@ static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
  * are below our git folder too, but have their own objects. */
 static bool is_worktree_of(const char *git_dir, const char *common)
 {
-    size_t len = strlen(common);
-    autofree char *file = mem_printf("%s/commondir", git_dir);
-    return strncmp(git_dir, common, len) == 0 && git_dir[len] == '/' && access(file, F_OK) == 0;
+    return str_below(git_dir, common) && file_resolves_in(git_dir, "commondir");
 }
 
 /* Copies its objects into our repository. We refuse a shallow clone, because it would make our

@@ -207,7 +207,7 @@ static bool is_harmless_attributes(struct copying *c, struct copier *h,
 static void add_entry(struct copying *c, struct copier *h, const struct git_index_entry *e)
 {
     bool fit = git_index_is_plain(e) && is_usual(e->path) && !is_differing(c, e->path);
-    if (git_index_is_attributes(e) && !c->ask)
+    if (git_index_is_attributes(e->path) && !c->ask)
         c->ask = !fit || !is_harmless_attributes(c, h, e);
     c->all = c->all && fit;
     if (!fit)
@@ -221,8 +221,7 @@ static void add_entry(struct copying *c, struct copier *h, const struct git_inde
 static bool has_other_attributes(const struct copying *c)
 {
     for (size_t i = 0; i < c->sorted.n; i++) {
-        struct git_index_entry e = {.path = c->sorted.v[i]};
-        if (git_index_is_attributes(&e))
+        if (git_index_is_attributes(c->sorted.v[i]))
             return true;
     }
     return false;
@@ -303,8 +302,7 @@ static bool enter_folder(const struct copying *c, struct copier *h, const char *
 
 static void copy_item(struct copying *c, struct copier *h, struct item *item)
 {
-    const char *path = get_item_path(c, item), *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *path = get_item_path(c, item), *name = str_last_part(path);
     unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
     struct stat st;
     if (item->converted || !enter_folder(c, h, path, (size_t)(name - path)) ||

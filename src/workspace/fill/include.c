@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "base/text/text.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/config/excludes_file.h"
 #include "git/git.h"
@@ -39,8 +39,7 @@ static void entries_done(struct entries *es)
 static bool exists_below(const char *dir, const char *below, const char *name)
 {
     autofree char *path = mem_printf("%s/%s%s%s", dir, below, *below ? "/" : "", name);
-    struct stat st;
-    return lstat(path, &st) == 0;
+    return file_exists(path);
 }
 
 bool include_is_needed(const char *root, const char *prefix, size_t pattern_count)
@@ -52,12 +51,8 @@ bool include_is_needed(const char *root, const char *prefix, size_t pattern_coun
 /* True if the path is in the folder of the workspaces, and that is below the root. */
 static bool is_work(const struct include *b, const char *path)
 {
-    size_t root = strlen(b->root), len;
-    if (strncmp(b->work, b->root, root) != 0 || b->work[root] != '/')
-        return false;
-    const char *work = b->work + root + 1;
-    len = strlen(work);
-    return strncmp(path, work, len) == 0 && (path[len] == '/' || !path[len]);
+    const char *work = str_below(b->work, b->root);
+    return work && str_is_in(path, work);
 }
 
 /* Runs `git ls-files` in the project and adds the paths that it prints. */
@@ -119,8 +114,7 @@ static bool is_for_tasks(const char *name)
 {
     static const char *const own[] = {"logs", "worktrees", "memory", "CLAUDE.md"};
     for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-        size_t len = strlen(own[i]);
-        if (strncmp(name, own[i], len) == 0 && (name[len] == '/' || !name[len]))
+        if (str_is_in(name, own[i]))
             return false;
     }
     return strncmp(name, "reports/", 8) != 0 ||

@@ -44,12 +44,6 @@ static void update_done(struct update *u)
     own_close(&u->root);
 }
 
-static bool is_attributes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
-}
-
 static void add_tree(struct update *u, const char *path, const unsigned char *id)
 {
     char *key = arena_str(&u->arena, path);
@@ -80,8 +74,9 @@ static int add_difference(void *ctx, const char *path, const struct tree_entry *
 {
     struct update *u = ctx;
     bool is_tree = (from ? from : to)->is_tree;
-    if (is_tree ? !from || !to
-                : (to && !is_file(to)) || is_attributes(path) || u->changes.n == FILES_MAX)
+    if (is_tree
+            ? !from || !to
+            : (to && !is_file(to)) || git_index_is_attributes(path) || u->changes.n == FILES_MAX)
         return err_set(err, ERR_ENV, "git must write '%s'", path);
     autofree char *folder = is_tree ? mem_printf("%s/", path) : NULL;
     if (is_tree)
@@ -118,7 +113,7 @@ static bool is_plain(const struct git_index *index)
     bool plain = true;
     reader.name = (struct buf)BUF_INIT;
     for (struct git_index_entry e; plain && git_index_next(&reader, &e);)
-        plain = git_index_is_plain(&e) && !git_index_is_attributes(&e);
+        plain = git_index_is_plain(&e) && !git_index_is_attributes(e.path);
     buf_done(&reader.name);
     return plain && reader.good;
 }

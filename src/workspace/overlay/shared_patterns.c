@@ -6,6 +6,7 @@
 #include "base/text/glob.h"
 #include "base/text/str.h"
 #include "git/git.h"
+#include "sys/fs/file.h"
 #include "sys/own_dir.h"
 
 #include <errno.h>
@@ -52,8 +53,7 @@ static bool overlaps_work(const struct shared_patterns *s, const char *path)
 static bool has_git(const char *folder)
 {
     autofree char *path = mem_printf("%s/.git", folder);
-    struct stat st;
-    return lstat(path, &st) == 0;
+    return file_exists(path);
 }
 
 /* True if a path below the root, with a slash at the end, is a folder and every part of it is a

@@ -7,6 +7,7 @@
 #include "git/format/tree.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
 #include "sys/own_dir.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static bool read_paths(struct tracked *t, const char *tree)
     t->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&t->index, &e);) {
         good = git_index_is_plain(&e);
-        t->no_attributes = t->no_attributes && !git_index_is_attributes(&e);
+        t->no_attributes = t->no_attributes && !git_index_is_attributes(e.path);
         vec_push(&t->paths, (const char *)e.id + t->index.id_len + FLAGS);
     }
     const unsigned char *root = good && t->index.good ? git_index_root(&t->index) : NULL;
@@ -115,8 +116,7 @@ static bool add_file(struct scan *s, const char *path)
 static bool is_in_upper(const struct scan *s, const FTSENT *folder, const char *path)
 {
     autofree char *full = mem_printf("%.*s%s", (int)s->root, folder->fts_path, path);
-    struct stat st;
-    return lstat(full, &st) == 0;
+    return file_exists(full);
 }
 
 /* Adds tracked paths that the folder hides and does not contain. The walk comes to its other files
