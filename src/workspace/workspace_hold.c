@@ -6,6 +6,7 @@
 #include "sys/contain/mounts.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "sys/fs/remove.h"
 #include "sys/own_dir.h"
 #include "sys/proc/boot_id.h"
@@ -258,15 +259,10 @@ static bool is_other(const char *path, const struct file_id *id)
 /* Appends the tree's present path for a message, if we can find it. */
 static void add_new_place(const struct workspace *ws, struct buf *out)
 {
-    char place[4096];
-    if (!ws->hold || ws->hold->tree < 0 || !workspace_is_there(ws))
-        return;
-    ssize_t n = readlink(workspace_at(ws), place, sizeof(place) - 1);
-    if (n <= 0)
-        return;
-    place[n] = '\0';
-    if (strcmp(place, ws->path) != 0)
-        buf_addf(out, ", which is now at '%s'", place);
+    autobuf struct buf place = BUF_INIT;
+    if (ws->hold && ws->hold->tree >= 0 && workspace_is_there(ws) &&
+        file_read_link(AT_FDCWD, workspace_at(ws), &place) == 0 && strcmp(place.s, ws->path) != 0)
+        buf_addf(out, ", which is now at '%s'", place.s);
 }
 
 bool workspace_lost_admin(const struct workspace *ws)

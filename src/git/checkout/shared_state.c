@@ -151,24 +151,17 @@ static bool is_left_out(const FTSENT *e, const char *name)
     return strcmp(name, "refs/heads/anabranch") == 0;
 }
 
-static int read_link(const char *path, struct buf *out, struct err *err)
-{
-    char target[4096];
-    ssize_t n = readlink(path, target, sizeof(target) - 1);
-    if (n < 0)
-        return err_sys(err, "read link '%s'", path);
-    target[n] = '\0';
-    buf_addf(out, "-> %s", target);
-    return 0;
-}
-
 /* For a symlink, reads its target. For a file that is too large, or no regular file, uses size and
  * time instead of the content. */
 static int read_content(const FTSENT *e, struct buf *out, struct err *err)
 {
     const struct stat *st = e->fts_statp;
-    if (S_ISLNK(st->st_mode))
-        return read_link(e->fts_accpath, out, err);
+    if (S_ISLNK(st->st_mode)) {
+        buf_addstr(out, "-> ");
+        return file_read_link(AT_FDCWD, e->fts_accpath, out)
+                   ? err_sys(err, "read link '%s'", e->fts_accpath)
+                   : 0;
+    }
     if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX)
         return file_read_own(e->fts_accpath, CONTENT_MAX, out, err);
     buf_addf(out, "%lld bytes of %lld.%09ld", (long long)st->st_size, (long long)st->st_mtime,

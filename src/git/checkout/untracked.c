@@ -7,11 +7,11 @@
 #include "git/format/index.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
 #include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -304,22 +304,12 @@ static void replace_snapshot(struct untracked *u, struct walk *w)
     w->full = (struct strv){0};
 }
 
-static bool read_target(int root, const char *path, struct buf *out)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(root, path, target, sizeof(target));
-    if (n <= 0 || (size_t)n == sizeof(target))
-        return false;
-    buf_add(out, target, (size_t)n);
-    return true;
-}
-
 /* Fails if the file was replaced since we read its stat data. */
 static bool read_content(int root, const struct untracked_file *f, struct buf *out)
 {
     struct stat st;
     if (S_ISLNK(f->mode))
-        return read_target(root, f->path, out);
+        return file_read_link(root, f->path, out) == 0;
     if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX || f->ours)
         return false;
     autoclose int fd = openat(root, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

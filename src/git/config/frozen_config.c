@@ -9,6 +9,7 @@
 #include "sys/fs/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,13 +167,17 @@ static int write_settings(const char *dir, const struct buf *settings, struct er
                : 0;
 }
 
+static bool is_link_to(const char *path, const char *target)
+{
+    autobuf struct buf now = BUF_INIT;
+    return file_read_link(AT_FDCWD, path, &now) == 0 && strcmp(now.s, target) == 0;
+}
+
 static int link_to(const char *dir, const char *name, const char *common, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autofree char *to = mem_printf("%s/%s", common, name);
-    char now[NAME_MAX_];
-    ssize_t n = readlink(path, now, sizeof(now));
-    if (n == (ssize_t)strlen(to) && memcmp(now, to, (size_t)n) == 0)
+    if (is_link_to(path, to))
         return 0;
     if ((unlink(path) < 0 && errno != ENOENT) || symlink(to, path) < 0)
         return err_sys(err, "link '%s'", path);
@@ -339,10 +344,7 @@ static bool is_stale(const char *dir, const char *common)
     autofree char *path = mem_printf("%s/objects", dir), *config = mem_printf("%s/config", dir);
     autofree char *wanted = mem_printf("%s/objects", common);
     struct stat st;
-    char now[NAME_MAX_];
-    ssize_t n = readlink(path, now, sizeof(now));
-    return n != (ssize_t)strlen(wanted) || memcmp(now, wanted, (size_t)n) != 0 ||
-           lstat(config, &st) < 0 || st.st_size == 0;
+    return !is_link_to(path, wanted) || lstat(config, &st) < 0 || st.st_size == 0;
 }
 
 /* Updates the copy. On a read-only file system an up-to-date copy is used unchanged; a stale one

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -265,14 +264,10 @@ static int copy_file(struct copy *c, const char *name, struct err *err)
 
 static int copy_link(struct copy *c, const char *name, const struct stat *st, struct err *err)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(c->src, name, target, sizeof(target) - 1);
-    if (n < 0 && errno == ENOENT)
-        return 0;
-    if (n < 0)
-        return err_sys(err, "read the link '%s/%s'", c->dir, name);
-    target[n] = '\0';
-    if (symlinkat(target, c->dst, name) < 0)
+    autobuf struct buf target = BUF_INIT;
+    if (file_read_link(c->src, name, &target))
+        return errno == ENOENT ? 0 : err_sys(err, "read the link '%s/%s'", c->dir, name);
+    if (symlinkat(target.s, c->dst, name) < 0)
         return errno == EEXIST ? 0 : err_sys(err, "make the link '%s/%s'", c->dir, name);
     struct timespec times[2] = {st->st_atim, st->st_mtim};
     if (utimensat(c->dst, name, times, AT_SYMLINK_NOFOLLOW) < 0)

@@ -169,30 +169,6 @@ static bool add_change(struct stage *s, const char *path, const char *id, const 
     return s->changes.n <= STAGE_FILES_MAX;
 }
 
-static bool read_all(int fd, size_t len, struct buf *out)
-{
-    buf_reserve(out, len);
-    while (out->len < len) {
-        ssize_t n = read(fd, out->s + out->len, len - out->len);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        out->len += n > 0 ? (size_t)n : 0;
-    }
-    out->s[out->len] = '\0';
-    return true;
-}
-
-static bool read_link(int folder, const char *name, size_t len, struct buf *out)
-{
-    buf_reserve(out, len + 1);
-    ssize_t n = readlinkat(folder, name, out->s, len + 1);
-    if (n < 0 || (size_t)n != len)
-        return false;
-    out->len = len;
-    out->s[len] = '\0';
-    return true;
-}
-
 static bool has_room(struct stage *s, const struct stat *st)
 {
     if (st->st_size < 0 || (uintmax_t)st->st_size > STAGE_BYTES_MAX - s->bytes)
@@ -210,10 +186,11 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
     if (folder < 0 || fstatat(folder, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(ret_st->st_mode))
-        return has_room(s, ret_st) && read_link(folder, name, (size_t)ret_st->st_size, out);
+        return has_room(s, ret_st) && file_read_link(folder, name, out) == 0 &&
+               out->len == (size_t)ret_st->st_size;
     autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 && fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode) && has_room(s, ret_st) &&
-           read_all(fd, (size_t)ret_st->st_size, out);
+           file_read_exactly(fd, (size_t)ret_st->st_size, out);
 }
 
 /* True if the checked-out tree has the same object at the path: then the object exists and will
