@@ -326,6 +326,36 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
                           OUTPUT_MAX, out, errout, ret_status, err);
 }
 
+static int run_with(const struct git_place *at, const struct strv *args, const struct buf *in,
+                    struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+{
+    return in ? git_feed(at, args, in, out, errout, ret_status, err)
+              : git_try(at, args, out, errout, ret_status, err);
+}
+
+int git_ask(const struct git_place *at, const struct strv *args, const struct buf *in,
+            struct buf *out, struct err *err)
+{
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (run_with(at, args, in, out, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git %s: %s", args->v[0], errout.s) : 0;
+}
+
+int git_ask_checkout(const char *root, const struct strv *args, const struct buf *in, int max,
+                     struct buf *out, struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = root};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (run_with(&at, args, in, out, &errout, &status, err))
+        return -1;
+    return status > max ? err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s)
+                        : 0;
+}
+
 bool git_is_race(const char *words)
 {
     return stuck_is_removed(words) ||

@@ -97,15 +97,11 @@ int gitlinks_stage(const struct git_place *at, size_t id_len, struct strv *args,
 {
     own_cleanup(submodules_done) struct submodules found = {.checked = BUF_INIT};
     autostrv struct strv update = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status = 0;
     if (find_submodules(at, id_len, &found, err))
         return -1;
     exclude_all(&found, args);
     strv_pushl(&update, "update-index", "--add", "--remove", "-z", "--stdin", NULL);
-    if (found.checked.len && git_feed(at, &update, &found.checked, &out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+    return found.checked.len ? git_ask(at, &update, &found.checked, NULL, err) : 0;
 }
 
 /* A search for changes in a repository and its submodules. */

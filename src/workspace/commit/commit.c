@@ -150,9 +150,8 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
 static int unstage_included(const struct git_place *at, const struct commit_job *job,
                             const struct included *brought, struct err *err)
 {
-    autobuf struct buf added = BUF_INIT, out = BUF_INIT, errout = BUF_INIT, strays = BUF_INIT;
+    autobuf struct buf added = BUF_INIT, strays = BUF_INIT;
     autostrv struct strv args = {0};
-    int status = 0;
     if (git_call(at, &added, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
                  "--diff-filter=A", job->start, "--", NULL))
         return -1;
@@ -161,9 +160,7 @@ static int unstage_included(const struct git_place *at, const struct commit_job 
             buf_add(&strays, p, strlen(p) + 1);
     }
     strv_pushl(&args, "update-index", "-z", "--force-remove", "--stdin", NULL);
-    if (strays.len && git_feed(at, &args, &strays, &out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+    return strays.len ? git_ask(at, &args, &strays, NULL, err) : 0;
 }
 
 int commit_has_brought(const struct git_place *at, const char *start, const char *head,

@@ -118,8 +118,6 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
 {
     struct git_place ours = {.git_dir = at->common, .work_tree = in->tree, .index = at->index};
     autostrv struct strv args = {0};
-    autobuf struct buf errout = BUF_INIT;
-    int status;
     if (unlink(at->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", at->index);
     if (in->head.len) /* fails if we do not have its objects yet; then git reads all files as new */
@@ -127,12 +125,11 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_repos_exclude(paths, path, &args);
-    if (gitlinks_stage(&ours, strlen(in->head.s), &args, err) ||
-        git_try(&ours, &args, NULL, &errout, &status, err))
-        return -1;
-    if (status)
-        return err_set(err, ERR_ENV, "git add: %s", errout.s);
-    return git_call(&ours, &in->files, err, "write-tree", NULL);
+    return gitlinks_stage(&ours, strlen(in->head.s), &args, err) ||
+                   git_ask(&ours, &args, NULL, NULL, err) ||
+                   git_call(&ours, &in->files, err, "write-tree", NULL)
+               ? -1
+               : 0;
 }
 
 /* Its git folder may be elsewhere: then it is a worktree, and its commits are in that repository.

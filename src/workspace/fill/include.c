@@ -59,14 +59,9 @@ static bool is_work(const struct include *b, const char *path)
 static int add_listed(const struct include *b, struct strv *args, bool if_ignored,
                       struct entries *es, struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
-    if (git_try(&at, args, &out, &errout, &status, err))
+    autobuf struct buf out = BUF_INIT;
+    if (git_ask_checkout(b->root, args, NULL, 0, &out, err))
         return -1;
-    if (status != 0)
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (!is_work(b, p))
             vec_push(&es->all, (struct entry){.path = mem_str(p), .if_ignored = if_ignored});
@@ -163,21 +158,13 @@ static int list_claude(const struct include *b, const char *prefix, struct entri
 static int list_below(const struct include *b, const char *dir, bool others, struct buf *out,
                       struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf errout = BUF_INIT;
     autostrv struct strv args = {0};
-    int status;
     strv_pushl(&args, "-C", b->root, "ls-files", "-z", "--full-name", "--cached", NULL);
     if (others)
         strv_push(&args, "--others");
     strv_push(&args, "--");
     strv_pushf(&args, ":(top,literal)%s", dir);
-    if (git_try(&at, &args, out, &errout, &status, err))
-        return -1;
-    if (status != 0)
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
-    return 0;
+    return git_ask_checkout(b->root, &args, NULL, 0, out, err);
 }
 
 static const char *skip_text(const char *s, const struct buf *list)
@@ -272,17 +259,13 @@ static void mark_ignored(struct entries *es, const struct buf *output)
 
 static int drop_unignored(const struct include *b, struct entries *es, struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    enum { NONE_IGNORED = 1 };
+    autobuf struct buf in = BUF_INIT, out = BUF_INIT;
     autostrv struct strv args = {0};
-    int status;
     add_paths(es, &in);
     strv_pushl(&args, "-C", b->root, "check-ignore", "-z", "--stdin", NULL);
-    if (git_feed(&at, &args, &in, &out, &errout, &status, err))
+    if (git_ask_checkout(b->root, &args, &in, NONE_IGNORED, &out, err))
         return -1;
-    if (status > 1) /* 1: git ignores none of them */
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     mark_ignored(es, &out);
     size_t kept = 0;
     for (size_t i = 0; i < es->all.n; i++) {

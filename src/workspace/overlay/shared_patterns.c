@@ -134,19 +134,6 @@ static int find_pattern(struct finding *f, size_t i, struct err *err)
     return rc;
 }
 
-static int run_git(const struct finding *f, struct strv *args, const struct buf *in,
-                   struct buf *out, struct err *err)
-{
-    autofree char *git_dir = mem_printf("%s/.git", f->s->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = f->s->root};
-    autobuf struct buf errors = BUF_INIT;
-    int status;
-    if (git_feed(&at, args, in, out, &errors, &status, err))
-        return -1;
-    return status > 1 ? err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errors.s, "\n"), errors.s)
-                      : 0;
-}
-
 static int list_ignored(const struct finding *f, struct buf *ret, struct err *err)
 {
     autobuf struct buf in = BUF_INIT;
@@ -154,17 +141,16 @@ static int list_ignored(const struct finding *f, struct buf *ret, struct err *er
     for (size_t i = 0; i < f->n; i++)
         buf_add(&in, f->folders[i].path, strlen(f->folders[i].path) + 1);
     strv_pushl(&args, "-C", f->s->root, "check-ignore", "-z", "--stdin", NULL);
-    return run_git(f, &args, &in, ret, err);
+    return git_ask_checkout(f->s->root, &args, &in, 1, ret, err); /* 1: git ignores none of them */
 }
 
 static int list_tracked(const struct finding *f, struct buf *ret, struct err *err)
 {
-    autobuf struct buf none = BUF_INIT;
     autostrv struct strv args = {0};
     strv_pushl(&args, "-C", f->s->root, "ls-files", "-z", "--", NULL);
     for (size_t i = 0; i < f->n; i++)
         strv_pushf(&args, ":(top,literal)%s", f->folders[i].path);
-    return run_git(f, &args, &none, ret, err);
+    return git_ask_checkout(f->s->root, &args, NULL, 0, ret, err);
 }
 
 /* Adds every folder that contains a path of git's output, or is one. */
