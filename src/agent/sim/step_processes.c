@@ -20,22 +20,13 @@ static int start_command(char *const argv[], int out_fd, int errs_fd, pid_t *ret
     return spawn_start(&sp, ret_pid, err);
 }
 
-static int wait_for_child(pid_t pid, int *ret_status, struct err *err)
-{
-    while (waitpid(pid, ret_status, 0) < 0) {
-        if (errno != EINTR)
-            return err_sys(err, "wait for a child");
-    }
-    return 0;
-}
-
 /* Runs a command to its end. If it fails, the agent fails, as a real one does. */
 static int run_command(struct sim *sim, char *const argv[], int out_fd, struct err *err)
 {
     pid_t pid;
     int status;
     if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) ||
-        wait_for_child(pid, &status, err))
+        spawn_reap(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;
@@ -112,7 +103,7 @@ int sim_do_daemon(struct sim *sim, char *const *args, struct err *err)
         return err_sys(err, "fork");
     if (pid == 0)
         _exit(start_daemon(argv, err) ? err->errnum : 0);
-    if (wait_for_child(pid, &status, err))
+    if (spawn_reap(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;

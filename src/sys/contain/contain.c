@@ -313,8 +313,7 @@ static bool end_init(struct container *c)
     if (c->child || all.all.n)
         return true;
     (void)kill(c->ns.init, SIGKILL);
-    while (waitpid(c->ns.init, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(c->ns.init, NULL, NULL);
     c->ns.init = 0;
     return false;
 }

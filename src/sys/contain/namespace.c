@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -114,8 +113,7 @@ static int read_report(int fd, pid_t pid, struct err *err)
         ;
     if (n == 1 && *text == '+')
         return 0;
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(pid, NULL, NULL);
     text[n > 0 ? n : 0] = '\0';
     return err_set(err, ERR_ENV, "%s", n > 0 ? text : "it ended at once");
 }
@@ -176,8 +174,7 @@ int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err
         enter_namespaces(ns->init, err) == 0)
         return 0;
     (void)kill(ns->init, SIGKILL);
-    while (waitpid(ns->init, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(ns->init, NULL, NULL);
     namespace_close(ns);
     return -1;
 }

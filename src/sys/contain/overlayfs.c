@@ -8,6 +8,7 @@
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
 #include "sys/own_dir.h"
+#include "sys/proc/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 
 static bool entered;
@@ -272,9 +272,9 @@ static int try_overlay(const struct overlay *o, struct err *err)
 
 static int try_in_child(const struct overlay *o, struct err *err)
 {
-    int ends[2], status;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_sys(err, "make a pipe");
+    int ends[2], status = -1;
+    if (spawn_pipe(ends, err))
+        return -1;
     autoclose int reader = ends[0], writer = ends[1];
     pid_t pid = fork();
     if (pid < 0)
@@ -289,8 +289,7 @@ static int try_in_child(const struct overlay *o, struct err *err)
     ssize_t n;
     while ((n = read(reader, text, sizeof(text) - 1)) < 0 && errno == EINTR)
         ;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(pid, &status, NULL);
     text[n > 0 ? n : 0] = '\0';
     return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "the test did not finish");
 }

@@ -49,19 +49,20 @@ int proc_table_open(pid_t pid, const char *name, int flags)
     return openat(proc_fd, path, flags | O_RDONLY | O_CLOEXEC);
 }
 
+bool proc_table_read(pid_t pid, const char *name, char *text, size_t size)
+{
+    autoclose int fd = proc_table_open(pid, name, 0);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
 /* Parses /proc/PID/stat. The name in brackets may contain anything, so it ends at the last
  * bracket. */
 static bool read_stat(pid_t pid, struct entry *ret)
 {
     char text[1024];
-    autoclose int fd = proc_table_open(pid, "stat", 0);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    const char *rest = strrchr(text, ')');
+    const char *rest = proc_table_read(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
     if (!rest || strlen(rest) < 4)
         return false;
     enum { EXITING = 4, KERNEL = 0x200000 }; /* flags that Linux shows */

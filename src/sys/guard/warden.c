@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 7000 }; /* time for a guard's grace period and its sweep, with a margin */
@@ -39,8 +38,7 @@ void warden_dismiss(struct warden *w)
         return;
     (void)!write(w->lifeline, "q", 1); /* works even if the warden has died */
     own_close(&w->lifeline);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(w->pid, NULL, NULL);
     *w = (struct warden){0};
 }
 

@@ -93,11 +93,9 @@ static int reap_process(pid_t pid, int *ret_status, struct err *err)
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
     interrupt_end();
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return err_sys(err, "wait for a child");
-    }
-    *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (spawn_reap(pid, &status, err))
+        return -1;
+    *ret_status = spawn_code(status);
     return 0;
 }
 

@@ -31,13 +31,9 @@ struct call {
 /* Reads the first line of a file of a process; false if that fails. */
 static bool read_line(pid_t pid, const char *name, char *line, size_t size)
 {
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, line, size - 1);
-    line[n > 0 ? n : 0] = '\0';
+    bool some = proc_table_read(pid, name, line, size);
     line[strcspn(line, "\n")] = '\0';
-    return n > 0;
+    return some;
 }
 
 static bool is_git(pid_t pid)
