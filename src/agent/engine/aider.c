@@ -1,5 +1,4 @@
 #include "agent/engine/engine.h"
-#include "plan/words.h"
 
 #include <signal.h>
 
@@ -18,12 +17,10 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
                "--map-tokens", "0", "--input-history-file", "/dev/null", "--chat-history-file",
                "/dev/null", "--no-pretty", "--no-stream", "--no-check-update",
                "--no-show-release-notes", "--analytics-disable", NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (task->effort)
-        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_option_push(&call->argv, "--model", task->model);
+    engine_option_push(&call->argv, "--reasoning-effort", engine_effort(task));
     engine_args_push(task, &call->argv);
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
+    if (engine_only_reads(task))
         strv_push(&call->argv, "--dry-run");
     return 0;
 }

@@ -1,13 +1,12 @@
 #include "agent/engine/engine.h"
 #include "agent/engine/env.h"
-#include "plan/words.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+    if (engine_only_reads(task)) {
         strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
     } else if (task->permissions == PERMISSIONS_FULL) {
         strv_push(&call->argv, "--dangerously-skip-permissions");
@@ -22,8 +21,7 @@ static void add_permissions(const struct task *task, struct agent_call *call)
 
 static void add_options(const struct task *task, struct agent_call *call)
 {
-    if (task->effort)
-        strv_pushl(&call->argv, "--effort", effort_words[task->effort], NULL);
+    engine_option_push(&call->argv, "--effort", engine_effort(task));
     if (task->max_turns != PLAN_UNSET) {
         strv_push(&call->argv, "--max-turns");
         strv_pushf(&call->argv, "%lld", (long long)task->max_turns);
@@ -46,12 +44,9 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
                "--verbose", NULL);
-    if (task->agent)
-        strv_pushl(&call->argv, "--agent", task->agent, NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "--agent", task->agent);
+    engine_option_push(&call->argv, "--model", task->model);
+    engine_option_push(&call->argv, "--resume", ctx->session);
     if (ctx->usd >= 0) { /* claude checks the budget after each answer; we check it too, with the
                             usage that it reports then */
         strv_push(&call->argv, "--max-budget-usd");

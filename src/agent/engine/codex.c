@@ -43,7 +43,7 @@ static void add_repository(const struct agent_context *ctx, struct agent_call *c
 static void add_permissions(const struct task *task, const struct agent_context *ctx,
                             struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+    if (engine_only_reads(task)) {
         strv_pushl(&call->argv, "-s", "read-only", NULL);
     } else if (task->permissions == PERMISSIONS_FULL) {
         strv_pushl(&call->argv, "-s", "danger-full-access", NULL);
@@ -79,8 +79,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
         env_set(&call->env, "RUST_LOG",
                 "error,codex_core::responses_retry=warn,codex_otel.trace_safe=info");
     strv_pushl(&call->argv, program, "exec", "--json", NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_option_push(&call->argv, "-m", task->model);
     if (task->effort) {
         strv_push(&call->argv, "-c");
         strv_pushf(&call->argv, "model_reasoning_effort=\"%s\"", effort_words[task->effort]);
@@ -89,8 +88,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     add_permissions(task, ctx, call);
     if (!ctx->common) /* it may be outside of any repository, where codex refuses to work */
         strv_push(&call->argv, "--skip-git-repo-check");
-    if (ctx->session)
-        strv_pushl(&call->argv, "resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "resume", ctx->session);
     strv_push(&call->argv, "-"); /* the prompt is its input */
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "agent/engine/engine_args.h"
 
+#include "plan/words.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -49,7 +51,7 @@ static const char *find_value(const struct node *item)
 static const struct denied_option *find_in(const struct denied_option *list, const struct task *t,
                                            const struct node *item, bool abbreviates)
 {
-    bool reads = t->read_only || t->permissions == PERMISSIONS_READ;
+    bool reads = engine_only_reads(t);
     for (const struct denied_option *d = list; d && d->name; d++) {
         if (same_name(item->text, d->name, abbreviates) && (reads || !d->reading) &&
             (!d->setting || sets_setting(find_value(item), d->setting)))
@@ -127,6 +129,22 @@ void engine_args_check(const struct task *t, const struct engine_args_rules *rul
         if (item->kind == NODE_STRING)
             check_arg(t, item, rules, ps);
     }
+}
+
+void engine_option_push(struct strv *argv, const char *option, const char *value)
+{
+    if (value)
+        strv_pushl(argv, option, value, NULL);
+}
+
+const char *engine_effort(const struct task *t)
+{
+    return t->effort ? effort_words[t->effort] : NULL;
+}
+
+bool engine_only_reads(const struct task *t)
+{
+    return t->read_only || t->permissions == PERMISSIONS_READ;
 }
 
 void engine_args_push(const struct task *t, struct strv *argv)

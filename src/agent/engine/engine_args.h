@@ -35,4 +35,13 @@ void engine_args_check(const struct task *t, const struct engine_args_rules *rul
 /* Appends them to a command. */
 void engine_args_push(const struct task *t, struct strv *argv);
 
+/* Appends an option and its value, unless the value is NULL. */
+void engine_option_push(struct strv *argv, const char *option, const char *value);
+
+/* The word of the task's effort; NULL: it has none. */
+const char *engine_effort(const struct task *t);
+
+/* True if the agent may only read. */
+bool engine_only_reads(const struct task *t);
+
 #endif
