@@ -379,8 +379,8 @@ bool agent_ended_early(enum agent_engine engine, const struct agent_report *repo
                        int signal)
 {
     const struct engine_def *def = find_engine(engine);
-    return def->ends_early && exit_code == 0 && !signal && report->speaks &&
-           !report->finished && !report->failed;
+    return def->ends_early && exit_code == 0 && !signal && report->speaks && !report->finished &&
+           !report->failed;
 }
 
 bool agent_failed(enum agent_engine engine, const struct agent_report *report, int exit_code,

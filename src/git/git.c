@@ -90,24 +90,21 @@ static bool is_for_git(const char *entry)
     return !is_repository_variable(entry) && !is_language(entry) && !is_trace(entry);
 }
 
-/* The environment with the current configuration. */
-static void add_live_environment(struct strv *env)
+/* `live`: with the current configuration, not the frozen one. */
+static void add_environment(struct strv *env, bool live)
 {
     for (char **entry = environ; *entry; entry++) {
-        if (is_for_git(*entry))
+        if (is_for_git(*entry) && (live || !git_frozen_replaces(*entry)))
             strv_push(env, *entry);
     }
     add_fixed_variables(env);
+    if (!live)
+        git_frozen_environment(env);
 }
 
 void git_environment(struct strv *env)
 {
-    for (char **entry = environ; *entry; entry++) {
-        if (is_for_git(*entry) && !git_frozen_replaces(*entry))
-            strv_push(env, *entry);
-    }
-    add_fixed_variables(env);
-    git_frozen_environment(env);
+    add_environment(env, false);
 }
 
 static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,
@@ -160,7 +157,7 @@ static void prepare_questions(struct proc_job jobs[QUESTIONS], const char *dir)
 {
     for (int i = 0; i < QUESTIONS; i++) {
         jobs[i] = (struct proc_job)PROC_JOB_INIT;
-        add_live_environment(&jobs[i].env);
+        add_environment(&jobs[i].env, true);
         strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
     }
     strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",

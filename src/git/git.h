@@ -91,8 +91,8 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
 int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
              struct buf *out, struct buf *errout, int *ret_status, struct err *err);
 
-/* Runs git with `in` (or NULL) as standard input, and appends its output, unless `out` is NULL. Fails
- * with all of git's message unless the exit status is 0. */
+/* Runs git with `in` (or NULL) as standard input, and appends its output, unless `out` is NULL.
+ * Fails with all of git's message unless the exit status is 0. */
 int git_ask(const struct git_place *at, const struct strv *args, const struct buf *in,
             struct buf *out, struct err *err);
 

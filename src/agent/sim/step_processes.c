@@ -25,8 +25,7 @@ static int run_command(struct sim *sim, char *const argv[], int out_fd, struct e
 {
     pid_t pid;
     int status;
-    if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) ||
-        spawn_reap(pid, &status, err))
+    if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) || spawn_reap(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;

@@ -95,7 +95,7 @@ struct snapshot {
     struct shared_state *state;
     struct timespec now;
     bool tables; /* refs are kept in tables */
-    VEC(struct git_entry) entries;
+    git_entries entries;
     struct packed_refs packed;
     struct git_stamp packed_stamp;
     bool packed_known; /* `packed` is not read: nothing changed */
@@ -423,9 +423,7 @@ static void replace_snapshot(struct snapshot *l)
 {
     struct shared_state *s = l->state;
     free_entries(s->entries.v, s->entries.n);
-    s->entries.v = l->entries.v;
-    s->entries.n = l->entries.n;
-    s->entries.cap = l->entries.cap;
+    s->entries = l->entries;
     s->packed_stamp = l->packed_stamp;
     s->tables = l->tables;
     if (l->packed_known)

@@ -294,13 +294,10 @@ static void replace_snapshot(struct untracked *u, struct walk *w)
 {
     free_files(&u->files);
     strv_done(&u->full);
-    u->files.v = w->files.v;
-    u->files.n = w->files.n;
-    u->files.cap = w->files.cap;
+    u->files = w->files;
     u->full = w->full;
     u->looked = w->began;
-    w->files.v = NULL;
-    w->files.n = w->files.cap = 0;
+    w->files = (untracked_files){0};
     w->full = (struct strv){0};
 }
 

@@ -57,20 +57,6 @@ static bool matches_pattern(const struct listed *l, const char *const *patterns)
     return false;
 }
 
-static void add_quoted(struct buf *out, const char *s, size_t len)
-{
-    buf_addch(out, '"');
-    for (size_t i = 0; i < len; i++) {
-        if (s[i] == '"' || s[i] == '\\')
-            buf_addch(out, '\\');
-        if (s[i] == '\n')
-            buf_addstr(out, "\\n");
-        else
-            buf_addch(out, s[i]);
-    }
-    buf_addch(out, '"');
-}
-
 static void add_shell_word(struct buf *out, const char *s)
 {
     buf_addch(out, '\'');
@@ -96,7 +82,7 @@ static void add_guarded(struct buf *out, const char *dir, const char *command, b
     add_shell_word(&text, guard);
     buf_addstr(&text, " --program 1 -- sh /dev/fd/9 \"$@\" 9<<'ANABRANCH_END'\n");
     buf_addf(&text, "%s%s\nANABRANCH_END\n", command, takes_arguments ? " \"$@\"" : "");
-    add_quoted(out, text.s, text.len);
+    git_setting_quote(out, text.s, text.len);
 }
 
 static void add_value(struct buf *out, const char *dir, const struct listed *l)
@@ -109,7 +95,7 @@ static void add_value(struct buf *out, const char *dir, const struct listed *l)
     if (*l->value && (takes_arguments || matches_pattern(l, programs)))
         add_guarded(out, dir, l->value, takes_arguments);
     else
-        add_quoted(out, l->value, strlen(l->value));
+        git_setting_quote(out, l->value, strlen(l->value));
 }
 
 /* The key is "section.name" or "section.SUBSECTION.name"; the subsection may contain anything. */
@@ -123,7 +109,7 @@ static void add_setting(struct buf *out, const char *dir, const struct listed *l
     buf_addf(out, "[%s", key);
     if (first != last) {
         buf_addch(out, ' ');
-        add_quoted(out, first + 1, (size_t)(last - first - 1));
+        git_setting_quote(out, first + 1, (size_t)(last - first - 1));
     }
     buf_addf(out, "]\n\t%s", last + 1);
     if (l->value) {
@@ -154,7 +140,7 @@ static int write_scope(const char *dir, const char *name, const struct buf *sett
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
     add_scope(&text, dir, settings, scope, other_scope);
-    return file_replace_private(path, text.s ? text.s : "", text.len, err);
+    return file_replace_private(path, text.s, text.len, err);
 }
 
 static int write_settings(const char *dir, const struct buf *settings, struct err *err)
@@ -162,7 +148,7 @@ static int write_settings(const char *dir, const struct buf *settings, struct er
     autofree char *path = mem_printf("%s/settings", dir);
     return write_scope(dir, "config", settings, "local", "local", err) ||
                    write_scope(dir, "global", settings, "system", "global", err) ||
-                   file_replace_private(path, settings->s ? settings->s : "", settings->len, err)
+                   file_replace_private(path, settings->s, settings->len, err)
                ? -1
                : 0;
 }
@@ -184,22 +170,17 @@ static int link_to(const char *dir, const char *name, const char *common, struct
     return 0;
 }
 
-struct link_context {
-    const char *dir;
-};
-
 /* Links nearly every entry, because a filter may keep its own files in the repository's folder. */
 static int link_one(void *ctx, const char *common, const char *name, struct err *err)
 {
     static const char *const not_linked[] = {
         "config", "config.worktree", "info",      "commondir",       "gitdir", "settings",
         "index",  "global",          "anabranch", "anabranch-guard", "*.lock", "worktree-*"};
-    const struct link_context *l = ctx;
     for (size_t i = 0; i < ARRAY_LEN(not_linked); i++) {
         if (fnmatch(not_linked[i], name, 0) == 0)
             return 0;
     }
-    return link_to(l->dir, name, common, err);
+    return link_to(ctx, name, common, err);
 }
 
 /* Links names that git may create while we run, and creates missing folders. git's locks and
@@ -208,7 +189,6 @@ static int link_all(const char *dir, const char *common, struct err *err)
 {
     static const char *const folders[] = {"logs", "refs", "objects", NULL};
     static const char *const names[] = {"packed-refs", "shallow", "worktrees", "modules", NULL};
-    struct link_context l = {dir};
     for (const char *const *f = folders; *f; f++) {
         autofree char *path = mem_printf("%s/%s", common, *f);
         if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -218,7 +198,7 @@ static int link_all(const char *dir, const char *common, struct err *err)
         if (link_to(dir, *n, common, err))
             return -1;
     }
-    return dirs_each(common, link_one, &l, err);
+    return dirs_each(common, link_one, (void *)dir, err);
 }
 
 static int copy_file(const char *from, const char *to, struct err *err)
@@ -229,7 +209,7 @@ static int copy_file(const char *from, const char *to, struct err *err)
         return why.errnum == ENOENT || why.errnum == ENOTDIR
                    ? 0
                    : err_set(err, why.code, "%s", why.msg);
-    return file_replace_private(to, text.s ? text.s : "", text.len, err);
+    return file_replace_private(to, text.s, text.len, err);
 }
 
 static int copy_info(const char *dir, const char *common, struct err *err)
@@ -260,7 +240,6 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
     autofree char *main_from = mem_printf("%s/config.worktree", repo->common);
     autofree char *main_to = mem_printf("%s/worktree-", dir);
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    autofree char *dir_copy = mem_str(dir);
     struct listed l;
     bool is_enabled = false;
     for (size_t at = 0; !is_enabled && next_listed(&repo->settings, &at, &l);)
@@ -268,7 +247,8 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
                      str_begins(l.key, "extensions.worktreeconfig");
     if (!is_enabled)
         return 0;
-    return copy_file(main_from, main_to, err) || dirs_each(worktrees, copy_worktree, dir_copy, err)
+    return copy_file(main_from, main_to, err) ||
+                   dirs_each(worktrees, copy_worktree, (void *)dir, err)
                ? -1
                : 0;
 }

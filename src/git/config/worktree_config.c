@@ -1,6 +1,7 @@
 #include "git/config/worktree_config.h"
 
 #include "base/mem.h"
+#include "git/config/config_file.h"
 #include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -259,22 +260,6 @@ bool worktree_config_get(const char *admin, const char *key, struct buf *ret)
     return read_last(file, strrchr(key, '.') + 1, ret);
 }
 
-/* Quotes a value for git, whatever bytes it contains. */
-static void add_value(struct buf *out, const char *value)
-{
-    buf_addch(out, '"');
-    for (; *value; value++) {
-        if (*value == '\n') {
-            buf_addstr(out, "\\n");
-            continue;
-        }
-        if (*value == '"' || *value == '\\')
-            buf_addch(out, '\\');
-        buf_addch(out, *value);
-    }
-    buf_addstr(out, "\"\n");
-}
-
 int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err)
 {
     autofree char *file = mem_printf("%s/config.worktree", admin);
@@ -284,6 +269,7 @@ int worktree_config_set(const char *admin, const char *key, const char *value, s
     if (file_read(file, CONFIG_MAX, &text, &why) && why.errnum != ENOENT)
         return err_set(err, why.code, "%s", why.msg);
     buf_addf(&text, "[%.*s]\n\t%s = ", (int)(dot - key), key, dot + 1);
-    add_value(&text, value);
+    git_setting_quote(&text, value, strlen(value));
+    buf_addch(&text, '\n');
     return file_replace(file, text.s, text.len, err);
 }

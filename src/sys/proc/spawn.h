@@ -43,8 +43,8 @@ bool spawn_ended(pid_t pid, int64_t ms);
  * second later. Does not reap it. */
 void spawn_end(pid_t pid);
 
-/* Waits for a child and reaps it. *ret_status (or NULL) is as waitpid() returns it. Fails if we have
- * no such child. */
+/* Waits for a child and reaps it. *ret_status (or NULL) is as waitpid() returns it. Fails if we
+ * have no such child. */
 int spawn_reap(pid_t pid, int *ret_status, struct err *err);
 
 /* The exit code in such a status, or 128 + the signal that ended it. */
