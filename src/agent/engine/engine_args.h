@@ -12,12 +12,12 @@
 
 #include <stdbool.h>
 
-/* An option that `engine_args` must not contain. */
+/* Options that `engine_args` must not contain. */
 struct denied_option {
-    const char *name;    /* "--resume" or "-r"; NULL at the end of a list */
-    const char *instead; /* the plan's key for it; NULL: only we may set it */
-    const char *setting; /* denied only if its value sets this; NULL: always */
-    bool reading;        /* denied only if the task may only read: it would permit more */
+    const char *names;   /* "--resume -r", separated by blanks; NULL at the end of a list */
+    const char *instead; /* the plan's key for them; NULL: only we may set them */
+    const char *setting; /* denied only if the value sets this; NULL: always */
+    bool reading;        /* denied only if the task may only read: they would permit more */
 };
 
 /* How an engine reads its arguments, and which are denied. */

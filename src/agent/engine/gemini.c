@@ -72,45 +72,21 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 
 /* Its own sandbox is a container, in which our guard could not reach it. */
 const struct denied_option engine_gemini_denied[] = {
-    {"-o", NULL},
-    {"--output-format", NULL},
-    {"-p", "prompt"},
-    {"--prompt", "prompt"},
-    {"-i", "prompt"},
-    {"--prompt-interactive", "prompt"},
-    {"-r", NULL},
-    {"--resume", NULL},
-    {"--session-id", NULL},
-    {"--acp", NULL},
-    {"--experimental-acp", NULL},
-    {"-s", NULL},
-    {"--sandbox", NULL},
-    {"-l", NULL},
-    {"--list-extensions", NULL},
-    {"--screen-reader", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"-y", "permissions"},
-    {"--yolo", "permissions"},
-    {"--approval-mode", "permissions"},
-    {"--allowed-tools", "permissions", .reading = true},
-    {"--include-directories", "permissions", .reading = true},
-    {"-m", "model"},
-    {"--model", "model"},
+    {"-o --output-format -r --resume --session-id --acp --experimental-acp -s "
+     "--sandbox -l --list-extensions --screen-reader -h --help -v --version",
+     NULL},
+    {"-p --prompt -i --prompt-interactive", "prompt"},
+    {"-y --yolo --approval-mode", "permissions"},
+    {"--allowed-tools --include-directories", "permissions", .reading = true},
+    {"-m --model", "model"},
     {0},
 };
 
 static const struct denied_option denied[] = {
-    {"-w", NULL},
-    {"--worktree", NULL},
-    {"--session-file", NULL},
-    {"--list-sessions", NULL},
-    {"--delete-session", NULL},
-    {"--raw-output", NULL},
-    {"--policy", "permissions", .reading = true},
-    {"--admin-policy", "permissions", .reading = true},
+    {"-w --worktree --session-file --list-sessions --delete-session "
+     "--raw-output",
+     NULL},
+    {"--policy --admin-policy", "permissions", .reading = true},
     {0},
 };
 

@@ -50,33 +50,13 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 }
 
 static const struct denied_option denied[] = {
-    {"--format", NULL},
-    {"--command", NULL},
-    {"-c", NULL},
-    {"--continue", NULL},
-    {"-s", NULL},
-    {"--session", NULL},
-    {"--fork", NULL},
-    {"--attach", NULL},
-    {"-p", NULL},
-    {"--password", NULL},
-    {"-u", NULL},
-    {"--username", NULL},
-    {"--dir", NULL},
-    {"--port", NULL},
-    {"-i", NULL},
-    {"--interactive", NULL},
-    {"--print-logs", NULL},
-    {"--log-level", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"--auto", "permissions"},
-    {"--dangerously-skip-permissions", "permissions"},
+    {"--format --command -c --continue -s --session --fork --attach -p "
+     "--password -u --username --dir --port -i --interactive --print-logs "
+     "--log-level -h --help -v --version",
+     NULL},
+    {"--auto --dangerously-skip-permissions", "permissions"},
     {"--agent", "agent"},
-    {"-m", "model"},
-    {"--model", "model"},
+    {"-m --model", "model"},
     {0},
 };
 

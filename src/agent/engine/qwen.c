@@ -37,19 +37,11 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 
 /* Everyone on the machine could see a key among its arguments. */
 static const struct denied_option denied[] = {
-    {"-c", NULL},
-    {"--continue", NULL},
-    {"--input-format", NULL},
-    {"--include-partial-messages", NULL},
-    {"--chat-recording", NULL},
-    {"--json-fd", NULL},
-    {"--json-file", NULL},
-    {"--input-file", NULL},
-    {"--sandbox-image", NULL},
-    {"--channel", NULL},
+    {"-c --continue --input-format --include-partial-messages --chat-recording "
+     "--json-fd --json-file --input-file --sandbox-image --channel",
+     NULL},
     {"--openai-api-key", "env"},
-    {"--add-dir", "permissions", .reading = true},
-    {"--core-tools", "permissions", .reading = true},
+    {"--add-dir --core-tools", "permissions", .reading = true},
     {"--max-session-turns", "max_turns"},
     {0},
 };
