@@ -2,15 +2,10 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/strv.h"
 #include "base/text/str.h"
-#include "base/vec.h"
-#include "sys/fs/dirs.h"
-#include "sys/fs/file.h"
+#include "git/checkout/work_trees.h"
 #include "sys/guard/proc_table.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -108,46 +103,6 @@ const char *switching_git_back(const struct buf *arguments)
     return command && command->writes && !asks_user(arguments, rest) ? command->name : NULL;
 }
 
-struct search {
-    const char *ours;
-    struct strv folders;  /* work trees, and ... */
-    struct strv git_dirs; /* ... the administrative folder of each */
-};
-
-static void search_done(struct search *s)
-{
-    strv_done(&s->folders);
-    strv_done(&s->git_dirs);
-}
-
-static void add_work_tree(struct search *s, const char *dot_git, const char *git_dir)
-{
-    static const char end[] = "/.git";
-    size_t len = strlen(dot_git), n = strlen(end);
-    bool in_tree = len > n && strcmp(dot_git + len - n, end) == 0;
-    autofree char *folder = mem_dup(dot_git, in_tree ? len - n : len);
-    autofree char *real = realpath(folder, NULL);
-    strv_push(&s->folders, real ? real : folder);
-    strv_push(&s->git_dirs, git_dir);
-}
-
-/* The file gitdir of a worktree holds the path of its ".git". */
-static int add_worktree(void *ctx, const char *dir, const char *name, struct err *err)
-{
-    struct search *s = ctx;
-    autofree char *git_dir = mem_printf("%s/%s", dir, name);
-    autofree char *path = mem_printf("%s/gitdir", git_dir);
-    autobuf struct buf text = BUF_INIT;
-    (void)err;
-    if (s->ours && strncmp(name, s->ours, strlen(s->ours)) == 0)
-        return 0;
-    if (file_read_own(path, PATH_MAX, &text, NULL) == 0 && text.len && text.s[0] == '/') {
-        text.s[strcspn(text.s, "\n")] = '\0';
-        add_work_tree(s, text.s, git_dir);
-    }
-    return 0;
-}
-
 static bool is_rebasing(const char *git_dir)
 {
     autofree char *merge = mem_printf("%s/rebase-merge", git_dir);
@@ -156,50 +111,41 @@ static bool is_rebasing(const char *git_dir)
 }
 
 /* True if this rebase has begun: then it returns to the branch that branch_use.h finds. */
-static bool has_begun_rebase(const struct search *s, pid_t pid)
+static bool has_begun_rebase(const struct work_trees *w, pid_t pid)
 {
-    for (size_t i = 0; i < s->folders.n; i++) {
-        if (proc_table_is_in(pid, s->folders.v[i]) && is_rebasing(s->git_dirs.v[i]))
+    for (size_t i = 0; i < w->folders.n; i++) {
+        if (proc_table_is_in(pid, w->folders.v[i]) && is_rebasing(w->git_dirs.v[i]))
             return true;
     }
     return false;
 }
 
-static const char *find_switch(const struct search *s, pid_t pid, const struct buf *arguments,
+static const char *find_switch(const struct work_trees *w, pid_t pid, const struct buf *arguments,
                                const char *ref)
 {
     const char *command = switching_git_to(arguments, ref + strlen(heads));
-    return command && strcmp(command, "rebase") == 0 && has_begun_rebase(s, pid) ? NULL : command;
-}
-
-static int add_work_trees(struct search *s, const struct git_repo *repo, struct err *err)
-{
-    autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    if (repo->root) {
-        strv_push(&s->folders, repo->root);
-        strv_push(&s->git_dirs, repo->git_dir);
-    }
-    add_work_tree(s, repo->common, repo->common);
-    return dirs_each(worktrees, add_worktree, s, err);
+    return command && strcmp(command, "rebase") == 0 && has_begun_rebase(w, pid) ? NULL : command;
 }
 
 int switching_git_find(const struct git_repo *repo, const char *ref, const char *path,
                        const char *ours, const char **ret_command, struct err *err)
 {
-    own_cleanup(search_done) struct search s = {.ours = ours};
+    autoworktrees struct work_trees trees = {0};
     autoprocs struct proc_table gits = {0};
     *ret_command = NULL;
-    if (path)
-        strv_push(&s.folders, path);
-    else if (add_work_trees(&s, repo, err))
+    if (path || repo->root) {
+        strv_push(&trees.folders, path ? path : repo->root);
+        strv_push(&trees.git_dirs, repo->git_dir);
+    }
+    if (!path && work_trees_find(&trees, repo->common, ours, err))
         return -1;
-    (void)proc_table_programs_in(&gits, "git", &s.folders, "ANABRANCH_RUN");
+    (void)proc_table_programs_in(&gits, "git", &trees.folders, "ANABRANCH_RUN");
     for (size_t i = 0; !*ret_command && i < gits.all.n; i++) {
         autobuf struct buf arguments = BUF_INIT;
         pid_t pid = gits.all.v[i].pid;
         proc_table_arguments(pid, &arguments);
         *ret_command =
-            path ? switching_git_back(&arguments) : find_switch(&s, pid, &arguments, ref);
+            path ? switching_git_back(&arguments) : find_switch(&trees, pid, &arguments, ref);
     }
     return 0;
 }
