@@ -1,5 +1,6 @@
 #include "workspace/reset.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text/str.h"
@@ -28,15 +29,13 @@ struct reset {
     struct git_index index;
     size_t bytes, names;
     VEC(struct index_change) changes;
+    struct arena arena; /* of their paths and ids */
 };
 
 static void reset_done(struct reset *r)
 {
-    for (size_t i = 0; i < r->changes.n; i++) {
-        free((char *)r->changes.v[i].path);
-        free((char *)r->changes.v[i].id);
-    }
     vec_done(&r->changes);
+    arena_done(&r->arena);
     git_index_done(&r->index);
 }
 
@@ -94,8 +93,8 @@ static bool restore_file(struct reset *r, struct work_folder *root, const struct
         !remove_path(r, folder, name, 0) ||
         work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st, NULL))
         return false;
-    c.path = mem_str(e->path);
-    c.id = buf_steal(&id);
+    c.path = arena_str(&r->arena, e->path);
+    c.id = arena_str(&r->arena, id.s);
     vec_push(&r->changes, c);
     return true;
 }

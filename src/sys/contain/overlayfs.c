@@ -6,6 +6,7 @@
 #include "sys/contain/namespace.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
 #include "sys/own_dir.h"
 #include "sys/proc/spawn.h"
@@ -67,11 +68,7 @@ static int join_namespace(pid_t pid, const char *kind, int type, struct err *err
 static bool can_see(pid_t pid, const char *folder)
 {
     autofree char *theirs = mem_printf("/proc/%d/root%s", (int)pid, folder ? folder : "");
-    struct stat a, b;
-    if (!folder)
-        return true;
-    return stat(theirs, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    return !folder || file_is_same(theirs, folder);
 }
 
 int overlay_join(pid_t pid, const char *needs, struct err *err)

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -292,7 +291,7 @@ static int copy_entry(struct copy *c, const char *path, struct err *err)
     return S_ISLNK(st.st_mode) ? copy_link(c, name, &st, err) : 0;
 }
 
-static bool is_linked_worktree(const char *dir)
+bool copy_is_linked_worktree(const char *dir)
 {
     autofree char *path = mem_printf("%s/.git", dir);
     struct stat st;
@@ -304,7 +303,7 @@ static int copy_visited(struct copy *c, FTS *fts, FTSENT *e, struct err *err)
     const char *path = e->fts_path + strlen(c->from) + 1;
     switch (e->fts_info) {
     case FTS_D:
-        if (is_linked_worktree(e->fts_path)) {
+        if (copy_is_linked_worktree(e->fts_path)) {
             (void)fts_set(fts, e, FTS_SKIP);
             return 0;
         }

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/copy.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/own_dir.h"
@@ -77,19 +78,12 @@ static bool is_folder(const FTSENT *e)
     return S_ISDIR(e->fts_statp->st_mode);
 }
 
-static bool is_linked_worktree(const FTSENT *e)
-{
-    autofree char *path = mem_printf("%s/.git", e->fts_path);
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 static bool is_left_out(FTS *fts, FTSENT *e)
 {
     mode_t mode = e->fts_statp->st_mode;
     if (!S_ISDIR(mode))
         return !S_ISREG(mode) && !S_ISLNK(mode);
-    if (!is_linked_worktree(e))
+    if (!copy_is_linked_worktree(e->fts_path))
         return false;
     e->fts_number = LEFT_OUT;
     (void)fts_set(fts, e, FTS_SKIP);

@@ -31,6 +31,7 @@ enum {
     PAUSE_MIN_NS = 200 * 1000,
     PAUSE_MAX_NS = 10 * 1000 * 1000,
     LOCK_LINE_MAX = 256,
+    SHARE_TRIES = 20,
 };
 
 static bool make_one(const char *path, mode_t mode)
@@ -285,6 +286,19 @@ int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
 int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
 {
     return lock_file(path, LOCK_SH, 0, ret_fd, err);
+}
+
+int dirs_share_lock(const char *path, int *ret_fd, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    *ret_fd = -1;
+    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && file_exists(path); i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        if (dirs_try_share_lock(path, ret_fd, err))
+            return -1;
+    }
+    return 0;
 }
 
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

@@ -43,6 +43,9 @@ bool file_exists(const char *path);
 bool file_is_link(const char *path);
 bool file_is_folder(const char *path);
 
+/* True if both paths lead to the same file or folder, also through symlinks. */
+bool file_is_same(const char *a, const char *b);
+
 /* True if the path, or the name in a folder, leads to something, also through symlinks. */
 bool file_resolves(const char *path);
 bool file_resolves_in(const char *dir, const char *name);

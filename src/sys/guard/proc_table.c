@@ -408,10 +408,8 @@ static bool has_variable(pid_t pid, const char *name)
 static bool is_our_program(pid_t pid)
 {
     char path[64];
-    struct stat own, other;
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
-           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return file_is_same("/proc/self/exe", path);
 }
 
 /* Compares only names, for when the system shows nothing more. */

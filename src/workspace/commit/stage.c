@@ -1,5 +1,6 @@
 #include "workspace/commit/stage.h"
 
+#include "base/arena.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "git/batch.h"
@@ -39,15 +40,13 @@ struct stage {
     size_t bytes;
     struct work_scan own; /* our own scan, if the caller had none */
     VEC(struct index_change) changes;
+    struct arena arena; /* of their paths and ids */
 };
 
 static void stage_done(struct stage *s)
 {
-    for (size_t i = 0; i < s->changes.n; i++) {
-        free((char *)s->changes.v[i].path);
-        free((char *)s->changes.v[i].id);
-    }
     vec_done(&s->changes);
+    arena_done(&s->arena);
     work_scan_close(&s->own);
     ignore_done(&s->ignore);
     own_close(&s->root);
@@ -160,7 +159,8 @@ static bool is_odd(const char *path)
 
 static bool add_change(struct stage *s, const char *path, const char *id, const struct stat *st)
 {
-    struct index_change c = {.path = mem_str(path), .id = id ? mem_str(id) : NULL};
+    struct index_change c = {.path = arena_str(&s->arena, path),
+                             .id = id ? arena_str(&s->arena, id) : NULL};
     if (st) {
         c.mode = S_ISLNK(st->st_mode) ? LINK : st->st_mode & 0100 ? EXECUTABLE : PLAIN;
         c.st = *st;
@@ -286,20 +286,13 @@ static bool add_changed(struct stage *s, const struct strv *changed)
     return good;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
-           of_a.st_dev == of_b.st_dev;
-}
-
 static bool scan_tree(struct stage *s, const char *index)
 {
     const struct stage_job *job = s->job;
     autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
     if (access(filled, F_OK) < 0)
         return work_scan_open(&s->own, workspace_at(job->ws), index, job->tree);
-    return (is_same_file(index, filled) || work_scan_is_plain(index, job->tree)) &&
+    return (file_is_same(index, filled) || work_scan_is_plain(index, job->tree)) &&
            work_scan_open(&s->own, workspace_at(job->ws), filled, job->tree);
 }
 

@@ -14,7 +14,6 @@
 
 #include <fnmatch.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct entry {
     char *path;      /* relative to the root; a repository in the repository ends with a slash */
@@ -123,9 +122,7 @@ static bool is_agent_home(const struct include *b, const char *dir)
     const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
     autofree char *usual = mem_printf("%s/.claude", user ? user : "");
     autofree char *path = mem_printf("%s/%s", b->root, dir);
-    struct stat here, there;
-    return stat(path, &here) == 0 && stat(home && *home ? home : usual, &there) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return file_is_same(path, home && *home ? home : usual);
 }
 
 static int list_claude(const struct include *b, const char *prefix, struct entries *es,

@@ -21,13 +21,7 @@
 
 #define UNFINISHED ".new" /* name suffix of a draft */
 
-enum {
-    OUTPUT_MAX = 1 << 20,
-    INDEX_MAX = 1 << 30,
-    SHARE_TRIES = 20,
-    HASH_MAX = 32,
-    COMMIT_MAX = 128
-};
+enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, HASH_MAX = 32, COMMIT_MAX = 128 };
 
 void base_tree_done(struct base_tree *p)
 {
@@ -155,20 +149,6 @@ static int is_as_written(const struct base_tree *p, const struct git_place *at, 
     return 0;
 }
 
-/* Retries for a moment: another process that checks if the tree is idle holds the lock briefly. */
-static bool lock_shared(const char *lock, int *ret_fd)
-{
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    struct stat st;
-    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && lstat(lock, &st) == 0; i++) {
-        if (i)
-            (void)nanosleep(&pause, NULL);
-        if (dirs_try_share_lock(lock, ret_fd, NULL))
-            return false;
-    }
-    return *ret_fd >= 0;
-}
-
 int base_tree_take(struct base_tree *p, const struct git_place *at, const char *state_dir,
                    const char *commit, bool made_now, bool *ret_there, struct err *err)
 {
@@ -177,7 +157,7 @@ int base_tree_take(struct base_tree *p, const struct git_place *at, const char *
                               .lock = -1};
     autofree char *lock = mem_printf("%s/lock", found.dir);
     *ret_there = false;
-    bool there = lock_shared(lock, &found.lock);
+    bool there = dirs_share_lock(lock, &found.lock, NULL) == 0 && found.lock >= 0;
     if (there && is_as_written(&found, at, made_now, ret_there, err)) {
         base_tree_done(&found);
         return -1;

@@ -23,7 +23,6 @@ enum {
     LOCK_FILE_MAX = 64 << 20,
     LIST_MAX = 1 << 20,
     DONE_MAX = 256,
-    HOLD_TRIES = 20,
 };
 
 /* Lock files of package managers: they list all installed packages. */
@@ -199,16 +198,8 @@ int shared_folders_trees(const char *list, struct strv *ret, struct err *err)
 /* Retries for a moment: another process that checks if it is in use holds the lock briefly. */
 int shared_folders_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     autofree char *path = mem_printf("%s/shared/uses/%s", state_dir, run);
-    *ret_fd = -1;
-    for (int i = 0; i < HOLD_TRIES && *ret_fd < 0 && access(path, F_OK) == 0; i++) {
-        if (i)
-            (void)nanosleep(&pause, NULL);
-        if (dirs_try_share_lock(path, ret_fd, err))
-            return -1;
-    }
-    return 0;
+    return dirs_share_lock(path, ret_fd, err);
 }
 
 void shared_folders_tidy(const char *state_dir)
