@@ -22,9 +22,12 @@ static const struct engine_def *const engines[] = {
     [ENGINE_OPENCODE] = &engine_opencode,
 };
 
+/* An engine that we do not support yet has no abilities. */
 static const struct engine_def *find_engine(enum agent_engine engine)
 {
-    return engine < ARRAY_LEN(engines) ? engines[engine] : NULL;
+    static const struct engine_def unsupported;
+    const struct engine_def *found = engine < ARRAY_LEN(engines) ? engines[engine] : NULL;
+    return found ? found : &unsupported;
 }
 
 /* The engine that the plan gives to a task; another one may run it. */
@@ -44,7 +47,7 @@ int agent_build(enum agent_engine engine, const struct task *task, const struct 
                 struct agent_call *call, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
-    if (!def)
+    if (!def->build)
         return err_set(err, ERR_INPUT, "engine '%s' is not supported yet", engine_words[engine]);
     call->interrupt_signal = def->interrupt_signal;
     call->dir = mem_str(ctx->dir);
@@ -54,7 +57,7 @@ int agent_build(enum agent_engine engine, const struct task *task, const struct 
 int agent_check(enum agent_engine engine, const struct task *task, const char *exe, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
-    if (!def)
+    if (!def->build)
         return err_set(err, ERR_INPUT, "engine '%s' is not supported yet", engine_words[engine]);
     const char *program =
         engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : def->program;
@@ -88,7 +91,7 @@ static int check_other(enum agent_engine engine, const struct engine_def *def,
 int agent_check_instead(enum agent_engine engine, const struct task *task, struct err *err)
 {
     const struct engine_def *def = find_engine(engine);
-    return def ? check_other(engine, def, task, err) : 0;
+    return def->build ? check_other(engine, def, task, err) : 0;
 }
 
 /* An unsupported option is an error if the task itself sets it. If the task has it from the
@@ -122,9 +125,6 @@ static void check_fallback(const struct task *t, const struct engine_def *def, s
 void agent_check_options(const struct task *task, struct problems *ps)
 {
     const struct engine_def *def = find_engine(get_planned_engine(task));
-    const struct engine_def *other = find_engine(task->fallback.engine);
-    if (!def)
-        return;
     struct engine_args_rules rules = {
         .engine = engine_words[get_planned_engine(task)],
         .denied = def->denied,
@@ -136,38 +136,35 @@ void agent_check_options(const struct task *task, struct problems *ps)
     if (task->max_turns != PLAN_UNSET)
         check_supported(task, "max_turns", def->takes_turns, ps);
     engine_args_check(task, &rules, ps);
-    if (other)
-        check_fallback(task, other, ps);
+    if (task->fallback.engine)
+        check_fallback(task, find_engine(task->fallback.engine), ps);
 }
 
 void agent_leave_out(enum agent_engine engine, struct task *task)
 {
     const struct engine_def *def = find_engine(engine);
-    if (engine != get_planned_engine(task) || !def || !def->denied)
+    if (engine != get_planned_engine(task) || !def->denied)
         task->engine_args = (struct strings){0};
-    if (!def || !def->takes_effort)
+    if (!def->takes_effort)
         task->effort = EFFORT_UNSET;
-    if (!def || !def->takes_turns)
+    if (!def->takes_turns)
         task->max_turns = PLAN_UNSET;
 }
 
 struct agent_facts agent_facts(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def ? (struct agent_facts){def->program, def->dialect != NULL, def->resumes}
-               : (struct agent_facts){0};
+    return (struct agent_facts){def->program, def->dialect != NULL, def->resumes};
 }
 
 bool agent_has_personas(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return !def || !def->no_persona;
+    return !find_engine(engine)->no_persona;
 }
 
 bool agent_is_untested(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def && def->untested;
+    return find_engine(engine)->untested;
 }
 
 /* The agent may have put folders of the user's there, which stay. */
@@ -184,7 +181,7 @@ static int remove_temp_file(void *ctx, const char *dir, const char *name, struct
 void agent_tidy(enum agent_engine engine, const char *tmp)
 {
     const struct engine_def *def = find_engine(engine);
-    if (def && def->temp_suffix)
+    if (def->temp_suffix)
         (void)dirs_each(tmp, remove_temp_file, (void *)def->temp_suffix, NULL);
 }
 
@@ -201,38 +198,34 @@ void agent_report_done(struct agent_report *report)
 
 const struct dialect *agent_dialect(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def ? def->dialect : NULL;
+    return find_engine(engine)->dialect;
 }
 
 bool agent_continues_limited(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && (def->resumes || def->resumes_limited);
+    return def->resumes || def->resumes_limited;
 }
 
 bool agent_continues_ended(enum agent_engine engine)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && (def->resumes || def->resumes_ended);
+    return def->resumes || def->resumes_ended;
 }
 
 const char *const *agent_account(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def ? def->account : NULL;
+    return find_engine(engine)->account;
 }
 
 const char *const *agent_keys(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def ? def->keys : NULL;
+    return find_engine(engine)->keys;
 }
 
 bool agent_find_session(enum agent_engine engine, const char *path, struct buf *out)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def && def->resumes && agent_read_session(engine, path, out);
+    return find_engine(engine)->resumes && agent_read_session(engine, path, out);
 }
 
 bool agent_read_session(enum agent_engine engine, const char *path, struct buf *out)
@@ -250,8 +243,7 @@ bool agent_read_session(enum agent_engine engine, const char *path, struct buf *
 
 bool agent_is_heard(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def && def->read_stderr;
+    return find_engine(engine)->read_stderr;
 }
 
 void agent_hear(enum agent_engine engine, struct agent_report *report, const char *line)
@@ -273,7 +265,9 @@ void agent_drop_chatter(enum agent_engine engine, struct buf *text)
 {
     const struct engine_def *def = find_engine(engine);
     size_t to = 0;
-    for (size_t at = 0, len; def && def->log_marks && at < text->len; at += len) {
+    if (!def->log_marks)
+        return;
+    for (size_t at = 0, len; at < text->len; at += len) {
         const char *lf = memchr(text->s + at, '\n', text->len - at);
         len = lf ? (size_t)(lf - text->s) + 1 - at : text->len - at;
         if (is_log_line(def->log_marks, text->s + at, len))
@@ -281,14 +275,12 @@ void agent_drop_chatter(enum agent_engine engine, struct buf *text)
         memmove(text->s + to, text->s + at, len);
         to += len;
     }
-    if (def && def->log_marks)
-        buf_cut(text, to);
+    buf_cut(text, to);
 }
 
 int64_t agent_idle(enum agent_engine engine)
 {
-    const struct engine_def *def = find_engine(engine);
-    return def ? def->idle_ms : 0;
+    return find_engine(engine)->idle_ms;
 }
 
 /* An agent that ended normally reported the usage of the whole session; another one reported only
@@ -300,7 +292,7 @@ bool agent_add_use(enum agent_engine engine, const char *path, const char *error
     struct agent_report r = AGENT_REPORT_INIT;
     struct output_tail tail;
     struct agent_errors log;
-    if (!def || !def->usage_is_cumulative)
+    if (!def->usage_is_cumulative)
         return false;
     agent_errors_open(&log, errors, engine, &r);
     agent_errors_end(&log);
@@ -374,7 +366,7 @@ static bool judge_by_engine(const struct engine_def *def, const struct agent_rep
                             int exit_code, const char *err_text, enum failure *ret_failure,
                             struct buf *ret_reason)
 {
-    if (!def || !def->judge_exit || !def->judge_exit(exit_code, err_text, ret_failure, ret_reason))
+    if (!def->judge_exit || !def->judge_exit(exit_code, err_text, ret_failure, ret_reason))
         return false;
     if (!ret_reason->len && report->finished && !report->ok)
         buf_add(ret_reason, report->text.s, report->text.len);
@@ -387,8 +379,8 @@ bool agent_ended_early(enum agent_engine engine, const struct agent_report *repo
                        int signal)
 {
     const struct engine_def *def = find_engine(engine);
-    return def && def->ends_early && exit_code == 0 && !signal && report->speaks &&
-           !report->finished && !report->failed;
+    return def->ends_early && exit_code == 0 && !signal && report->speaks && !report->finished &&
+           !report->failed;
 }
 
 bool agent_failed(enum agent_engine engine, const struct agent_report *report, int exit_code,
@@ -397,7 +389,7 @@ bool agent_failed(enum agent_engine engine, const struct agent_report *report, i
 {
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
     const struct engine_def *def = find_engine(engine);
-    bool speaks = def && def->dialect;
+    bool speaks = def->dialect;
     if (report->failed) {
         *ret_failure = report->failure;
         buf_add(ret_reason, report->reason.s, report->reason.len);

@@ -41,9 +41,7 @@ static bool is_part(char c)
 
 static const char *skip_blanks(const char *s)
 {
-    while (*s == ' ' || *s == '\t')
-        s++;
-    return s;
+    return s + strspn(s, " \t");
 }
 
 static size_t count_letters(const char *s)
@@ -56,10 +54,7 @@ static size_t count_letters(const char *s)
 
 static size_t count_digits(const char *s)
 {
-    size_t n = 0;
-    while (is_digit(s[n]))
-        n++;
-    return n;
+    return strspn(s, "0123456789");
 }
 
 /* Reads a whole word. */

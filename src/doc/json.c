@@ -37,25 +37,10 @@ static size_t find_string_end(const struct scan *s, size_t at)
     return at < s->len ? at + 1 : at;
 }
 
+/* strchr() also finds the NUL. */
 static bool is_word(char c)
 {
-    switch (c) {
-    case '\0':
-    case ' ':
-    case '\t':
-    case '\n':
-    case '\r':
-    case '{':
-    case '}':
-    case '[':
-    case ']':
-    case ',':
-    case ':':
-    case '"':
-        return false;
-    default:
-        return true;
-    }
+    return !strchr(" \t\n\r{}[],:\"", c);
 }
 
 static struct token next_token(struct scan *s)

@@ -160,11 +160,6 @@ static int check_tree(const struct node *root, enum doc_syntax syntax, struct pr
     return ps->errors == before ? 0 : -1;
 }
 
-void doc_write_lines(struct buf *out, const struct node *root)
-{
-    doc_write_json(out, root);
-}
-
 int doc_write(struct buf *out, const struct node *root, enum doc_syntax syntax, struct problems *ps)
 {
     if (check_tree(root, syntax, ps) < 0)
@@ -172,7 +167,7 @@ int doc_write(struct buf *out, const struct node *root, enum doc_syntax syntax, 
     if (syntax == DOC_TOML)
         doc_write_toml(out, root);
     else if (syntax == DOC_JSON)
-        doc_write_json(out, root);
+        doc_write_lines(out, root);
     else
         doc_write_yaml(out, root);
     return 0;

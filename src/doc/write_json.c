@@ -60,7 +60,7 @@ void doc_write_whole_line(struct buf *out, const struct node *root)
     buf_addch(out, '\n');
 }
 
-void doc_write_json(struct buf *out, const struct node *root)
+void doc_write_lines(struct buf *out, const struct node *root)
 {
     write_node(out, root, 0);
     buf_addch(out, '\n');

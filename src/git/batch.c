@@ -487,7 +487,7 @@ int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *re
 {
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < refs->n; i += 2)
-        buf_addf(&lines, "delete %s %s\n", refs->v[i], refs->v[i + 1]);
+        add_move(&lines, &(struct git_batch_move){refs->v[i], refs->v[i + 1], ""});
     return update_refs(b, &lines, ret_deleted, err);
 }
 

@@ -2,51 +2,17 @@
 
 #include "base/mem.h"
 #include "base/strv.h"
+#include "git/checkout/work_trees.h"
 #include "sys/clock.h"
-#include "sys/fs/dirs.h"
-#include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
 #include "sys/time_limits.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { MIN_AGE_MS = 1000, PAUSE_MS = 20 };
-
-static void add_without(const char *path, const char *ending, struct strv *folders)
-{
-    size_t len = strlen(path), n = strlen(ending);
-    autofree char *folder = NULL;
-    if (len > n && strcmp(path + len - n, ending) == 0)
-        folder = mem_dup(path, len - n);
-    autofree char *real = realpath(folder ? folder : path, NULL);
-    strv_push(folders, real ? real : path);
-}
-
-/* The file gitdir of a worktree holds the path of its ".git". */
-static int add_worktree(void *ctx, const char *dir, const char *name, struct err *err)
-{
-    autofree char *path = mem_printf("%s/%s/gitdir", dir, name);
-    autobuf struct buf text = BUF_INIT;
-    (void)err;
-    if (file_read_own(path, PATH_MAX, &text, NULL) == 0 && text.len && text.s[0] == '/') {
-        text.s[strcspn(text.s, "\n")] = '\0';
-        add_without(text.s, "/.git", ctx);
-    }
-    return 0;
-}
-
-static void list_folders(const char *common, struct strv *folders)
-{
-    autofree char *worktrees = mem_printf("%s/worktrees", common);
-    strv_push(folders, common);
-    add_without(common, "/.git", folders);
-    (void)dirs_each(worktrees, add_worktree, folders, NULL);
-}
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -87,15 +53,16 @@ static bool wait_until_dead(const char *path, const struct stat *lock,
 
 bool dead_lock_remove(const char *common, const char *path, int64_t since, int64_t wait)
 {
-    autostrv struct strv folders = {0};
+    autoworktrees struct work_trees trees = {0};
     autoprocs struct proc_table gits = {0};
     struct stat lock, now;
     if (lstat(path, &lock) < 0)
         return true;
     if (!S_ISREG(lock.st_mode) || !is_since(&lock, since))
         return false;
-    list_folders(common, &folders);
-    if (!proc_table_programs_in(&gits, "git", &folders, "ANABRANCH_RUN"))
+    strv_push(&trees.folders, common);
+    (void)work_trees_find(&trees, common, NULL, NULL);
+    if (!proc_table_programs_in(&gits, "git", &trees.folders, "ANABRANCH_RUN"))
         return false;
     if (wait_until_dead(path, &lock, &gits, wait))
         return unlink(path) == 0;

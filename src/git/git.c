@@ -90,24 +90,21 @@ static bool is_for_git(const char *entry)
     return !is_repository_variable(entry) && !is_language(entry) && !is_trace(entry);
 }
 
-/* The environment with the current configuration. */
-static void add_live_environment(struct strv *env)
+/* `live`: with the current configuration, not the frozen one. */
+static void add_environment(struct strv *env, bool live)
 {
     for (char **entry = environ; *entry; entry++) {
-        if (is_for_git(*entry))
+        if (is_for_git(*entry) && (live || !git_frozen_replaces(*entry)))
             strv_push(env, *entry);
     }
     add_fixed_variables(env);
+    if (!live)
+        git_frozen_environment(env);
 }
 
 void git_environment(struct strv *env)
 {
-    for (char **entry = environ; *entry; entry++) {
-        if (is_for_git(*entry) && !git_frozen_replaces(*entry))
-            strv_push(env, *entry);
-    }
-    add_fixed_variables(env);
-    git_frozen_environment(env);
+    add_environment(env, false);
 }
 
 static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,
@@ -160,7 +157,7 @@ static void prepare_questions(struct proc_job jobs[QUESTIONS], const char *dir)
 {
     for (int i = 0; i < QUESTIONS; i++) {
         jobs[i] = (struct proc_job)PROC_JOB_INIT;
-        add_live_environment(&jobs[i].env);
+        add_environment(&jobs[i].env, true);
         strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
     }
     strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
@@ -324,6 +321,36 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
     struct fence fence;
     return proc_filter_in(at->tree, git_fence(at->common, at->tree, &fence), in, argv.v, env.v,
                           OUTPUT_MAX, out, errout, ret_status, err);
+}
+
+static int run_with(const struct git_place *at, const struct strv *args, const struct buf *in,
+                    struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+{
+    return in ? git_feed(at, args, in, out, errout, ret_status, err)
+              : git_try(at, args, out, errout, ret_status, err);
+}
+
+int git_ask(const struct git_place *at, const struct strv *args, const struct buf *in,
+            struct buf *out, struct err *err)
+{
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (run_with(at, args, in, out, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git %s: %s", args->v[0], errout.s) : 0;
+}
+
+int git_ask_checkout(const char *root, const struct strv *args, const struct buf *in, int max,
+                     struct buf *out, struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = root};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (run_with(&at, args, in, out, &errout, &status, err))
+        return -1;
+    return status > max ? err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s)
+                        : 0;
 }
 
 bool git_is_race(const char *words)

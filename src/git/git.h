@@ -92,6 +92,16 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
 int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
              struct buf *out, struct buf *errout, int *ret_status, struct err *err);
 
+/* Runs git with `in` (or NULL) as standard input, and appends its output, unless `out` is NULL.
+ * Fails with all of git's message unless the exit status is 0. */
+int git_ask(const struct git_place *at, const struct strv *args, const struct buf *in,
+            struct buf *out, struct err *err);
+
+/* The same in the checkout of the user with that top folder. Exit statuses up to `max` are no
+ * failure. Fails with the first line of git's message. */
+int git_ask_checkout(const char *root, const struct strv *args, const struct buf *in, int max,
+                     struct buf *out, struct err *err);
+
 /* Appends the full id of the commit that a name stands for; ERR_INPUT if there is none. */
 int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err);
 

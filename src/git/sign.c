@@ -43,17 +43,13 @@ void sign_exec(char **argv)
     (void)execvp(command.v[0], command.v);
 }
 
-static const char *get_program_or_default(const char *program, const char *default_program)
-{
-    return program ? program : default_program;
-}
-
 /* Only processes that we start until unset_variables() inherit these: an agent's environment stays
  * unchanged. */
 static int set_variables(const struct git_core *core, struct err *err)
 {
-    return setenv(GPG_VARIABLE, get_program_or_default(core->sign_gpg, "gpg"), 1) < 0 ||
-                   setenv(SSH_VARIABLE, get_program_or_default(core->sign_ssh, "ssh-keygen"), 1) < 0
+    const char *gpg = core->sign_gpg ? core->sign_gpg : "gpg";
+    const char *ssh = core->sign_ssh ? core->sign_ssh : "ssh-keygen";
+    return setenv(GPG_VARIABLE, gpg, 1) < 0 || setenv(SSH_VARIABLE, ssh, 1) < 0
                ? err_sys(err, "set the environment")
                : 0;
 }

@@ -2,16 +2,14 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/boot_id.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -294,17 +292,14 @@ int folder_record_list_others(const char *common, const char *run_folder,
     struct file_id id;
     if (beneath_folder(run_folder, &folder, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    autodir DIR *dir = dir_list(folder);
     if (!dir)
         return err_sys(err, "read '%s'", run_folder);
-    for (struct dirent *e; (e = readdir(dir));) {
+    for (struct dirent *e; (e = dir_next(dir));) {
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
-        if (!str_is_dots(e->d_name) &&
-            folder_record_owner(common, path, folder, &id) == FOLDER_FOREIGN &&
+        if (folder_record_owner(common, path, folder, &id) == FOLDER_FOREIGN &&
             !(skips && skips(ctx, e->d_name)))
             strv_push(ret, path);
     }
-    (void)closedir(dir);
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "workspace/reset.h"
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text/str.h"
@@ -9,10 +10,9 @@
 #include "git/format/tree.h"
 #include "git/tree/index_edit.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/write_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -29,15 +29,13 @@ struct reset {
     struct git_index index;
     size_t bytes, names;
     VEC(struct index_change) changes;
+    struct arena arena; /* of their paths and ids */
 };
 
 static void reset_done(struct reset *r)
 {
-    for (size_t i = 0; i < r->changes.n; i++) {
-        free((char *)r->changes.v[i].path);
-        free((char *)r->changes.v[i].id);
-    }
     vec_done(&r->changes);
+    arena_done(&r->arena);
     git_index_done(&r->index);
 }
 
@@ -45,8 +43,8 @@ static bool remove_path(struct reset *r, int folder, const char *name, int depth
 
 static bool remove_names(struct reset *r, DIR *dir, int depth)
 {
-    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
-        if (!str_is_dots(e->d_name) && !remove_path(r, dirfd(dir), e->d_name, depth + 1))
+    for (struct dirent *e; errno = 0, (e = dir_next(dir));) {
+        if (!remove_path(r, dirfd(dir), e->d_name, depth + 1))
             return false;
     }
     return errno == 0;
@@ -54,14 +52,8 @@ static bool remove_names(struct reset *r, DIR *dir, int depth)
 
 static bool remove_folder(struct reset *r, int folder, const char *name, int depth)
 {
-    int fd = depth < DEPTH_MAX ? beneath_enter(folder, name) : -1;
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    bool good = dir && remove_names(r, dir, depth);
-    if (dir)
-        (void)closedir(dir);
-    return good && unlinkat(folder, name, AT_REMOVEDIR) == 0;
+    autodir DIR *dir = dir_take(depth < DEPTH_MAX ? beneath_enter(folder, name) : -1);
+    return dir && remove_names(r, dir, depth) && unlinkat(folder, name, AT_REMOVEDIR) == 0;
 }
 
 /* Removes a file, or a folder and its contents. */
@@ -95,16 +87,14 @@ static bool restore_file(struct reset *r, struct work_folder *root, const struct
     int folder = work_folder_enter(root, e->path, false, &name);
     autobuf struct buf id = BUF_INIT, content = BUF_INIT;
     struct index_change c = {.mode = e->mode};
-    struct err none = {0};
     r->bytes += e->size;
     tree_id(&id, e->id, r->index.id_len);
-    if (r->bytes > BYTES_MAX || git_batch_read(r->job->batch, id.s, &content, &none) ||
-        folder < 0 || !remove_path(r, folder, name, 0) ||
-        work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st,
-                        &none))
+    if (r->bytes > BYTES_MAX || git_batch_read(r->job->batch, id.s, &content, NULL) || folder < 0 ||
+        !remove_path(r, folder, name, 0) ||
+        work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st, NULL))
         return false;
-    c.path = mem_str(e->path);
-    c.id = buf_steal(&id);
+    c.path = arena_str(&r->arena, e->path);
+    c.id = arena_str(&r->arena, id.s);
     vec_push(&r->changes, c);
     return true;
 }
@@ -139,13 +129,12 @@ static bool restore_changed(struct reset *r, struct work_folder *root, const str
 bool workspace_reset(const struct workspace_reset_job *job, const struct work_scan *scan)
 {
     own_cleanup(reset_done) struct reset r = {.job = job};
-    struct err none = {0};
     bool done = false;
-    if (git_index_open(&r.index, job->index, job->id_len, &none) || !r.index.good)
+    if (git_index_open(&r.index, job->index, job->id_len, NULL) || !r.index.good)
         return false;
     autoclose int root = open(job->work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     return root >= 0 && remove_untracked(&r, &folder, &scan->untracked) &&
            restore_changed(&r, &folder, &scan->changed) &&
-           index_edit(&r.index, r.changes.v, r.changes.n, NULL, job->to, &done, &none) == 0 && done;
+           index_edit(&r.index, r.changes.v, r.changes.n, NULL, job->to, &done, NULL) == 0 && done;
 }

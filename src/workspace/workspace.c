@@ -1,19 +1,17 @@
 #include "workspace/workspace.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/fs/known_folder.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/folder_record.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace_hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -118,22 +116,16 @@ static void restore_head(const struct workspace *ws, int admin)
 void workspace_unclog(const struct workspace *ws)
 {
     autoclose int admin = -1;
-    struct err none = {0};
-    if (workspace_open_admin(ws, &admin, &none)) /* it is not our folder */
+    if (workspace_open_admin(ws, &admin, NULL)) /* it is not our folder */
         return;
-    int fd = openat(admin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    autodir DIR *dir = dir_list(admin);
     struct stat st;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    for (const struct dirent *e; dir && (e = readdir(dir));) {
+    for (const struct dirent *e; (e = dir_next(dir));) {
         if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             blocks_git(e->d_name, &st))
             (void)unlinkat(dirfd(dir), e->d_name,
                            0); /* if this fails, git will report the problem */
     }
-    if (dir)
-        (void)closedir(dir);
     restore_head(ws, admin);
 }
 
@@ -202,12 +194,11 @@ static void remove_parts(const struct workspace *ws)
     autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *gone = folder_new_name(ws->path, FOLDER_GONE);
     struct file_id id;
-    struct err none = {0};
-    (void)dirs_remove(aside, &none);
-    if (!ws->hold || workspace_move_tree(ws, gone, &id, &none))
+    (void)dirs_remove(aside, NULL);
+    if (!ws->hold || workspace_move_tree(ws, gone, &id, NULL))
         return;
     autofree char *tree = known_folder(gone, &id);
-    (void)known_folder_remove(tree, &none);
+    (void)known_folder_remove(tree, NULL);
 }
 
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
@@ -289,15 +280,9 @@ bool workspace_has_tree(const struct workspace *ws)
 {
     autobuf struct buf words = BUF_INIT;
     int fd = open(ws->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    size_t n = fd < 0 && errno == EACCES; /* unreadable: assume that there are files */
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
-        n += !str_is_dots(e->d_name);
-    if (dir)
-        (void)closedir(dir);
-    return n > 0 && !workspace_is_replaced(ws, &words);
+    bool unreadable = fd < 0 && errno == EACCES; /* then we assume that there are files */
+    autodir DIR *dir = dir_take(fd);
+    return (unreadable || dir_next(dir)) && !workspace_is_replaced(ws, &words);
 }
 
 bool workspace_is_whole(const struct workspace *ws)
@@ -342,9 +327,8 @@ int workspace_restore(struct workspace *ws, struct err *err)
 
 void workspace_release(const struct workspace *ws)
 {
-    struct err none = {0};
     if (!layers_there(ws->path))
-        (void)workspace_drop(ws, "locked", &none);
+        (void)workspace_drop(ws, "locked", NULL);
 }
 
 /* Renames the tree beside the workspace. *ret_gone is the folder to delete; the caller frees it. */

@@ -3,16 +3,15 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/shell_quote.h"
-#include "base/text/str.h"
 #include "sys/contain/mounts.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "sys/fs/remove.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/boot_id.h"
 #include "workspace/folder_record.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -211,8 +210,7 @@ static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret
 {
     autoclose int admin = -1;
     char text[NOTE_MAX], *end;
-    struct err none = {0};
-    if (!ws->admin || workspace_open_admin(ws, &admin, &none) || !read_text(admin, text))
+    if (!ws->admin || workspace_open_admin(ws, &admin, NULL) || !read_text(admin, text))
         return false;
     ret->dev = (dev_t)strtoumax(text, &end, 10);
     ret->ino = (ino_t)strtoumax(end, &end, 10);
@@ -261,15 +259,10 @@ static bool is_other(const char *path, const struct file_id *id)
 /* Appends the tree's present path for a message, if we can find it. */
 static void add_new_place(const struct workspace *ws, struct buf *out)
 {
-    char place[4096];
-    if (!ws->hold || ws->hold->tree < 0 || !workspace_is_there(ws))
-        return;
-    ssize_t n = readlink(workspace_at(ws), place, sizeof(place) - 1);
-    if (n <= 0)
-        return;
-    place[n] = '\0';
-    if (strcmp(place, ws->path) != 0)
-        buf_addf(out, ", which is now at '%s'", place);
+    autobuf struct buf place = BUF_INIT;
+    if (ws->hold && ws->hold->tree >= 0 && workspace_is_there(ws) &&
+        file_read_link(AT_FDCWD, workspace_at(ws), &place) == 0 && strcmp(place.s, ws->path) != 0)
+        buf_addf(out, ", which is now at '%s'", place.s);
 }
 
 bool workspace_lost_admin(const struct workspace *ws)
@@ -343,18 +336,12 @@ int workspace_remove_link(const struct workspace *ws, struct err *err)
 /* The name that an entry with this identity has in a folder. */
 static char *find_name(int folder, const struct file_id *id)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    char *found = NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
-        if (!str_is_dots(e->d_name) && file_id_is_at(id, folder, e->d_name))
-            found = mem_str(e->d_name);
+    autodir DIR *dir = dir_list(folder);
+    for (struct dirent *e; (e = dir_next(dir));) {
+        if (file_id_is_at(id, folder, e->d_name))
+            return mem_str(e->d_name);
     }
-    if (dir)
-        (void)closedir(dir);
-    return found;
+    return NULL;
 }
 
 /* Removes a symlink, a FIFO or the like. A file or a folder of that name may belong to somebody, so

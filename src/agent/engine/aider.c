@@ -1,5 +1,4 @@
 #include "agent/engine/engine.h"
-#include "plan/words.h"
 
 #include <signal.h>
 
@@ -18,47 +17,22 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
                "--map-tokens", "0", "--input-history-file", "/dev/null", "--chat-history-file",
                "/dev/null", "--no-pretty", "--no-stream", "--no-check-update",
                "--no-show-release-notes", "--analytics-disable", NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (task->effort)
-        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_option_push(&call->argv, "--model", task->model);
+    engine_option_push(&call->argv, "--reasoning-effort", engine_effort(task));
     engine_args_push(task, &call->argv);
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
+    if (engine_only_reads(task))
         strv_push(&call->argv, "--dry-run");
     return 0;
 }
 
 static const struct denied_option denied[] = {
-    {"-m", "prompt"},
-    {"--message", "prompt"},
-    {"--msg", "prompt"},
-    {"-f", "prompt"},
-    {"--message-file", "prompt"},
-    {"--load", "prompt"},
-    {"--yes", NULL},
-    {"--yes-always", NULL},
-    {"--auto-commits", NULL},
-    {"--dirty-commits", NULL},
-    {"--commit", NULL},
-    {"--gitignore", NULL},
-    {"--git", NULL},
-    {"--no-git", NULL},
-    {"--pretty", NULL},
-    {"--stream", NULL},
-    {"--gui", NULL},
-    {"--browser", NULL},
-    {"--watch-files", NULL},
-    {"--restore-chat-history", NULL},
-    {"--exit", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"--version", NULL},
-    {"--dry-run", "permissions"},
-    {"--no-dry-run", "permissions"},
-    {"--api-key", "env"},
-    {"--openai-api-key", "env"},
-    {"--anthropic-api-key", "env"},
-    {"--set-env", "env"},
+    {"-m --message --msg -f --message-file --load", "prompt"},
+    {"--yes --yes-always --auto-commits --dirty-commits --commit --gitignore "
+     "--git --no-git --pretty --stream --gui --browser --watch-files "
+     "--restore-chat-history --exit -h --help --version",
+     NULL},
+    {"--dry-run --no-dry-run", "permissions"},
+    {"--api-key --openai-api-key --anthropic-api-key --set-env", "env"},
     {"--model", "model"},
     {"--reasoning-effort", "effort"},
     {0},

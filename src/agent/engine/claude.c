@@ -1,13 +1,12 @@
 #include "agent/engine/engine.h"
 #include "agent/engine/env.h"
-#include "plan/words.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+    if (engine_only_reads(task)) {
         strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
     } else if (task->permissions == PERMISSIONS_FULL) {
         strv_push(&call->argv, "--dangerously-skip-permissions");
@@ -22,8 +21,7 @@ static void add_permissions(const struct task *task, struct agent_call *call)
 
 static void add_options(const struct task *task, struct agent_call *call)
 {
-    if (task->effort)
-        strv_pushl(&call->argv, "--effort", effort_words[task->effort], NULL);
+    engine_option_push(&call->argv, "--effort", engine_effort(task));
     if (task->max_turns != PLAN_UNSET) {
         strv_push(&call->argv, "--max-turns");
         strv_pushf(&call->argv, "%lld", (long long)task->max_turns);
@@ -46,12 +44,9 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
                "--verbose", NULL);
-    if (task->agent)
-        strv_pushl(&call->argv, "--agent", task->agent, NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "--agent", task->agent);
+    engine_option_push(&call->argv, "--model", task->model);
+    engine_option_push(&call->argv, "--resume", ctx->session);
     if (ctx->usd >= 0) { /* claude checks the budget after each answer; we check it too, with the
                             usage that it reports then */
         strv_push(&call->argv, "--max-budget-usd");
@@ -64,39 +59,15 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
 }
 
 static const struct denied_option denied[] = {
-    {"-p", NULL},
-    {"--print", NULL},
-    {"--output-format", NULL},
-    {"--input-format", NULL},
-    {"--include-partial-messages", NULL},
-    {"--replay-user-messages", NULL},
-    {"-r", NULL},
-    {"--resume", NULL},
-    {"-c", NULL},
-    {"--continue", NULL},
-    {"--from-pr", NULL},
-    {"--fork-session", NULL},
-    {"--session-id", NULL},
-    {"--no-session-persistence", NULL},
-    {"-w", NULL},
-    {"--worktree", NULL},
-    {"--tmux", NULL},
-    {"--bg", NULL},
-    {"--background", NULL},
-    {"--remote-control", NULL},
-    {"--ide", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"--permission-mode", "permissions"},
-    {"--permission-prompt-tool", "permissions"},
-    {"--dangerously-skip-permissions", "permissions"},
-    {"--allow-dangerously-skip-permissions", "permissions"},
-    {"--allowedTools", "permissions", .reading = true},
-    {"--allowed-tools", "permissions", .reading = true},
-    {"--add-dir", "permissions", .reading = true},
-    {"--settings", "permissions", .reading = true},
+    {"-p --print --output-format --input-format --include-partial-messages "
+     "--replay-user-messages -r --resume -c --continue --from-pr "
+     "--fork-session --session-id --no-session-persistence -w --worktree "
+     "--tmux --bg --background --remote-control --ide -h --help -v --version",
+     NULL},
+    {"--permission-mode --permission-prompt-tool "
+     "--dangerously-skip-permissions --allow-dangerously-skip-permissions",
+     "permissions"},
+    {"--allowedTools --allowed-tools --add-dir --settings", "permissions", .reading = true},
     {"--agent", "agent"},
     {"--model", "model"},
     {"--effort", "effort"},

@@ -43,7 +43,7 @@ static void add_repository(const struct agent_context *ctx, struct agent_call *c
 static void add_permissions(const struct task *task, const struct agent_context *ctx,
                             struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+    if (engine_only_reads(task)) {
         strv_pushl(&call->argv, "-s", "read-only", NULL);
     } else if (task->permissions == PERMISSIONS_FULL) {
         strv_pushl(&call->argv, "-s", "danger-full-access", NULL);
@@ -79,8 +79,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
         env_set(&call->env, "RUST_LOG",
                 "error,codex_core::responses_retry=warn,codex_otel.trace_safe=info");
     strv_pushl(&call->argv, program, "exec", "--json", NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_option_push(&call->argv, "-m", task->model);
     if (task->effort) {
         strv_push(&call->argv, "-c");
         strv_pushf(&call->argv, "model_reasoning_effort=\"%s\"", effort_words[task->effort]);
@@ -89,8 +88,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     add_permissions(task, ctx, call);
     if (!ctx->common) /* it may be outside of any repository, where codex refuses to work */
         strv_push(&call->argv, "--skip-git-repo-check");
-    if (ctx->session)
-        strv_pushl(&call->argv, "resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "resume", ctx->session);
     strv_push(&call->argv, "-"); /* the prompt is its input */
     return 0;
 }
@@ -101,43 +99,20 @@ static const char *const keys[] = {"CODEX_API_KEY", "OPENAI_API_KEY", NULL};
 
 /* With `permissions: edit` a plan may open the sandbox's network or another folder. */
 static const struct denied_option denied[] = {
-    {"--json", NULL},
-    {"--experimental-json", NULL},
-    {"--color", NULL},
-    {"--ephemeral", NULL},
-    {"--thread-source", NULL},
-    {"-C", NULL},
-    {"--cd", NULL},
-    {"--worktree", NULL},
-    {"--skip-git-repo-check", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-V", NULL},
-    {"--version", NULL},
-    {"-s", "permissions"},
-    {"--sandbox", "permissions"},
-    {"-a", "permissions"},
-    {"--ask-for-approval", "permissions"},
-    {"--approve-for-me", "permissions"},
-    {"--full-auto", "permissions"},
-    {"--yolo", "permissions"},
-    {"--dangerously-bypass-approvals-and-sandbox", "permissions"},
-    {"--dangerously-bypass-hook-trust", "permissions"},
-    {"--add-dir", "permissions", .reading = true},
-    {"-p", "permissions", .reading = true},
-    {"--profile", "permissions", .reading = true},
-    {"-c", "permissions", "sandbox_mode"},
-    {"--config", "permissions", "sandbox_mode"},
-    {"-c", "permissions", "approval_policy"},
-    {"--config", "permissions", "approval_policy"},
-    {"-c", "permissions", "default_permissions"},
-    {"--config", "permissions", "default_permissions"},
-    {"-c", "model", "model"},
-    {"--config", "model", "model"},
-    {"-c", "effort", "model_reasoning_effort"},
-    {"--config", "effort", "model_reasoning_effort"},
-    {"-m", "model"},
-    {"--model", "model"},
+    {"--json --experimental-json --color --ephemeral --thread-source -C --cd "
+     "--worktree --skip-git-repo-check -h --help -V --version",
+     NULL},
+    {"-s --sandbox -a --ask-for-approval --approve-for-me --full-auto --yolo "
+     "--dangerously-bypass-approvals-and-sandbox "
+     "--dangerously-bypass-hook-trust",
+     "permissions"},
+    {"--add-dir -p --profile", "permissions", .reading = true},
+    {"-c --config", "permissions", "sandbox_mode"},
+    {"-c --config", "permissions", "approval_policy"},
+    {"-c --config", "permissions", "default_permissions"},
+    {"-c --config", "model", "model"},
+    {"-c --config", "effort", "model_reasoning_effort"},
+    {"-m --model", "model"},
     {0},
 };
 

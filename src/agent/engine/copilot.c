@@ -2,7 +2,6 @@
 #include "agent/engine/env.h"
 #include "agent/engine/npm_launcher.h"
 #include "base/mem.h"
-#include "plan/words.h"
 
 #include <signal.h>
 
@@ -22,7 +21,7 @@ static char *find_program(const char *command)
  * a '='. */
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
+    if (engine_only_reads(task))
         strv_push(&call->argv, "--deny-tool=write");
     else if (task->permissions == PERMISSIONS_FULL)
         strv_push(&call->argv, "--allow-all");
@@ -54,12 +53,9 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     (void)err;
     strv_pushl(&call->argv, program, "--output-format", "json", "--no-auto-update", "--no-ask-user",
                NULL);
-    if (task->agent)
-        strv_pushl(&call->argv, "--agent", task->agent, NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (task->effort)
-        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_option_push(&call->argv, "--agent", task->agent);
+    engine_option_push(&call->argv, "--model", task->model);
+    engine_option_push(&call->argv, "--reasoning-effort", engine_effort(task));
     engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushf(&call->argv, "--resume=%s", ctx->session);
@@ -69,42 +65,18 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
 }
 
 static const struct denied_option denied[] = {
-    {"--output-format", NULL},
-    {"--stream", NULL},
-    {"-s", NULL},
-    {"--silent", NULL},
-    {"-p", "prompt"},
-    {"--prompt", "prompt"},
-    {"-i", "prompt"},
-    {"--interactive", "prompt"},
-    {"-r", NULL},
-    {"--resume", NULL},
-    {"--continue", NULL},
-    {"--session-id", NULL},
-    {"--connect", NULL},
-    {"--acp", NULL},
-    {"--remote", NULL},
-    {"--environment-host", NULL},
-    {"--environment-compute-id", NULL},
-    {"--mode", NULL},
-    {"--plan", NULL},
-    {"-C", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"--allow-all", "permissions"},
-    {"--yolo", "permissions"},
-    {"--allow-all-tools", "permissions"},
-    {"--allow-all-paths", "permissions"},
-    {"--assisted-approval", "permissions"},
-    {"--autopilot", "permissions"},
-    {"--allow-tool", "permissions", .reading = true},
-    {"--add-dir", "permissions", .reading = true},
+    {"--output-format --stream -s --silent -r --resume --continue --session-id "
+     "--connect --acp --remote --environment-host --environment-compute-id "
+     "--mode --plan -C -h --help -v --version",
+     NULL},
+    {"-p --prompt -i --interactive", "prompt"},
+    {"--allow-all --yolo --allow-all-tools --allow-all-paths "
+     "--assisted-approval --autopilot",
+     "permissions"},
+    {"--allow-tool --add-dir", "permissions", .reading = true},
     {"--agent", "agent"},
     {"--model", "model"},
-    {"--effort", "effort"},
-    {"--reasoning-effort", "effort"},
+    {"--effort --reasoning-effort", "effort"},
     {0},
 };
 

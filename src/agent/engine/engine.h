@@ -58,8 +58,9 @@ extern const struct engine_def engine_claude, engine_command, engine_sim;
 extern const struct engine_def engine_codex, engine_copilot, engine_aider;
 extern const struct engine_def engine_gemini, engine_opencode, engine_qwen;
 
-/* The exit codes of gemini's own errors, and its denied options; qwen is derived from gemini and
- * shares both. */
+/* The approval mode of gemini, with its word for `permissions: edit`, the exit codes of its own
+ * errors, and its denied options; qwen is derived from gemini and shares them. */
+const char *engine_gemini_approval(const struct task *task, const char *edit);
 bool engine_gemini_fatal(int exit_code, enum failure *ret_failure);
 extern const struct denied_option engine_gemini_denied[];
 

@@ -1,5 +1,7 @@
 #include "agent/engine/engine_args.h"
 
+#include "plan/words.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -12,21 +14,31 @@ static size_t name_len(const char *s)
 
 /* Some parsers read "--approvalMode" as "--approval-mode", and "--y" as "-y". Single letters are
  * case-sensitive. */
-static bool same_name(const char *arg, const char *name, bool abbreviates)
+static bool same_name(const char *arg, const char *name, size_t len, bool abbreviates)
 {
     const char *a = arg + strspn(arg, "-"), *b = name + strspn(name, "-");
-    const char *end = a + name_len(a);
+    const char *a_end = a + name_len(a), *b_end = name + len;
     enum { SHORTEST = 3 };
-    if (end - a == 1 || strlen(b) == 1)
-        return end - a == 1 && strlen(b) == 1 && *a == *b;
+    if (a_end - a == 1 || b_end - b == 1)
+        return a_end - a == 1 && b_end - b == 1 && *a == *b;
     for (size_t n = 0;; n++) {
-        a += a < end ? strspn(a, "-") : 0;
+        a += a < a_end ? strspn(a, "-") : 0;
         b += strspn(b, "-");
-        if (a >= end)
-            return !*b || (abbreviates && n >= SHORTEST);
-        if (tolower((unsigned char)*a++) != tolower((unsigned char)*b++))
+        if (a >= a_end)
+            return b >= b_end || (abbreviates && n >= SHORTEST);
+        if (b >= b_end || tolower((unsigned char)*a++) != tolower((unsigned char)*b++))
             return false;
     }
+}
+
+static bool is_one_of(const char *arg, const char *names, bool abbreviates)
+{
+    for (size_t len; *names; names += len + strspn(names + len, " ")) {
+        len = strcspn(names, " ");
+        if (same_name(arg, names, len, abbreviates))
+            return true;
+    }
+    return false;
 }
 
 /* True if a value such as `sandbox_mode="x"` or `sandbox_mode.a=1` sets the setting. */
@@ -49,9 +61,9 @@ static const char *find_value(const struct node *item)
 static const struct denied_option *find_in(const struct denied_option *list, const struct task *t,
                                            const struct node *item, bool abbreviates)
 {
-    bool reads = t->read_only || t->permissions == PERMISSIONS_READ;
-    for (const struct denied_option *d = list; d && d->name; d++) {
-        if (same_name(item->text, d->name, abbreviates) && (reads || !d->reading) &&
+    bool reads = engine_only_reads(t);
+    for (const struct denied_option *d = list; d && d->names; d++) {
+        if (is_one_of(item->text, d->names, abbreviates) && (reads || !d->reading) &&
             (!d->setting || sets_setting(find_value(item), d->setting)))
             return d;
     }
@@ -127,6 +139,22 @@ void engine_args_check(const struct task *t, const struct engine_args_rules *rul
         if (item->kind == NODE_STRING)
             check_arg(t, item, rules, ps);
     }
+}
+
+void engine_option_push(struct strv *argv, const char *option, const char *value)
+{
+    if (value)
+        strv_pushl(argv, option, value, NULL);
+}
+
+const char *engine_effort(const struct task *t)
+{
+    return t->effort ? effort_words[t->effort] : NULL;
+}
+
+bool engine_only_reads(const struct task *t)
+{
+    return t->read_only || t->permissions == PERMISSIONS_READ;
 }
 
 void engine_args_push(const struct task *t, struct strv *argv)

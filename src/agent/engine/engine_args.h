@@ -12,12 +12,12 @@
 
 #include <stdbool.h>
 
-/* An option that `engine_args` must not contain. */
+/* Options that `engine_args` must not contain. */
 struct denied_option {
-    const char *name;    /* "--resume" or "-r"; NULL at the end of a list */
-    const char *instead; /* the plan's key for it; NULL: only we may set it */
-    const char *setting; /* denied only if its value sets this; NULL: always */
-    bool reading;        /* denied only if the task may only read: it would permit more */
+    const char *names;   /* "--resume -r", separated by blanks; NULL at the end of a list */
+    const char *instead; /* the plan's key for them; NULL: only we may set them */
+    const char *setting; /* denied only if the value sets this; NULL: always */
+    bool reading;        /* denied only if the task may only read: they would permit more */
 };
 
 /* How an engine reads its arguments, and which are denied. */
@@ -34,5 +34,14 @@ void engine_args_check(const struct task *t, const struct engine_args_rules *rul
 
 /* Appends them to a command. */
 void engine_args_push(const struct task *t, struct strv *argv);
+
+/* Appends an option and its value, unless the value is NULL. */
+void engine_option_push(struct strv *argv, const char *option, const char *value);
+
+/* The word of the task's effort; NULL: it has none. */
+const char *engine_effort(const struct task *t);
+
+/* True if the agent may only read. */
+bool engine_only_reads(const struct task *t);
 
 #endif

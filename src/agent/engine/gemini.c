@@ -8,11 +8,11 @@
 
 /* Without a terminal gemini removes all tools that would need approval: "default" keeps those that
  * read, "auto_edit" also those that write files, "yolo" also commands. */
-static const char *get_approval_mode(const struct task *task)
+const char *engine_gemini_approval(const struct task *task, const char *edit)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
+    if (engine_only_reads(task))
         return "default";
-    return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto_edit";
+    return task->permissions == PERMISSIONS_FULL ? "yolo" : edit;
 }
 
 static int build_call(const struct task *task, const struct agent_context *ctx,
@@ -20,12 +20,10 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
 {
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "gemini", "-o", "stream-json", "--approval-mode",
-               get_approval_mode(task), "--skip-trust", NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "-m", task->model, NULL);
+               engine_gemini_approval(task, "auto_edit"), "--skip-trust", NULL);
+    engine_option_push(&call->argv, "-m", task->model);
     engine_args_push(task, &call->argv);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "--resume", ctx->session);
     /* Otherwise it restarts itself in a child process, and the process that we know ignores
      * signals. */
     env_set(&call->env, "GEMINI_CLI_NO_RELAUNCH", "true");
@@ -74,45 +72,21 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 
 /* Its own sandbox is a container, in which our guard could not reach it. */
 const struct denied_option engine_gemini_denied[] = {
-    {"-o", NULL},
-    {"--output-format", NULL},
-    {"-p", "prompt"},
-    {"--prompt", "prompt"},
-    {"-i", "prompt"},
-    {"--prompt-interactive", "prompt"},
-    {"-r", NULL},
-    {"--resume", NULL},
-    {"--session-id", NULL},
-    {"--acp", NULL},
-    {"--experimental-acp", NULL},
-    {"-s", NULL},
-    {"--sandbox", NULL},
-    {"-l", NULL},
-    {"--list-extensions", NULL},
-    {"--screen-reader", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"-y", "permissions"},
-    {"--yolo", "permissions"},
-    {"--approval-mode", "permissions"},
-    {"--allowed-tools", "permissions", .reading = true},
-    {"--include-directories", "permissions", .reading = true},
-    {"-m", "model"},
-    {"--model", "model"},
+    {"-o --output-format -r --resume --session-id --acp --experimental-acp -s "
+     "--sandbox -l --list-extensions --screen-reader -h --help -v --version",
+     NULL},
+    {"-p --prompt -i --prompt-interactive", "prompt"},
+    {"-y --yolo --approval-mode", "permissions"},
+    {"--allowed-tools --include-directories", "permissions", .reading = true},
+    {"-m --model", "model"},
     {0},
 };
 
 static const struct denied_option denied[] = {
-    {"-w", NULL},
-    {"--worktree", NULL},
-    {"--session-file", NULL},
-    {"--list-sessions", NULL},
-    {"--delete-session", NULL},
-    {"--raw-output", NULL},
-    {"--policy", "permissions", .reading = true},
-    {"--admin-policy", "permissions", .reading = true},
+    {"-w --worktree --session-file --list-sessions --delete-session "
+     "--raw-output",
+     NULL},
+    {"--policy --admin-policy", "permissions", .reading = true},
     {0},
 };
 

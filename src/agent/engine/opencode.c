@@ -14,7 +14,7 @@ static void add_permissions(const struct task *task, struct agent_call *call)
                                 "\"bash\":\"deny\"}";
     static const char edits[] = "{\"external_directory\":\"deny\",\"bash\":{\"*\":\"deny\","
                                 "\"git *\":\"allow\",\"make *\":\"allow\"}}";
-    bool only_reads = task->read_only || task->permissions == PERMISSIONS_READ;
+    bool only_reads = engine_only_reads(task);
     if (only_reads || task->permissions != PERMISSIONS_FULL)
         env_set(&call->env, "OPENCODE_PERMISSION", "%s", only_reads ? reads : edits);
     else
@@ -27,13 +27,10 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "opencode", "run", "--format", "json",
                "--print-logs", "--log-level", "INFO", NULL); /* see dialect_opencode_hear() */
-    if (task->agent)
-        strv_pushl(&call->argv, "--agent", task->agent, NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_option_push(&call->argv, "--agent", task->agent);
+    engine_option_push(&call->argv, "-m", task->model);
     engine_args_push(task, &call->argv);
-    if (ctx->session)
-        strv_pushl(&call->argv, "-s", ctx->session, NULL);
+    engine_option_push(&call->argv, "-s", ctx->session);
     add_permissions(task, call);
     return 0;
 }
@@ -53,33 +50,13 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 }
 
 static const struct denied_option denied[] = {
-    {"--format", NULL},
-    {"--command", NULL},
-    {"-c", NULL},
-    {"--continue", NULL},
-    {"-s", NULL},
-    {"--session", NULL},
-    {"--fork", NULL},
-    {"--attach", NULL},
-    {"-p", NULL},
-    {"--password", NULL},
-    {"-u", NULL},
-    {"--username", NULL},
-    {"--dir", NULL},
-    {"--port", NULL},
-    {"-i", NULL},
-    {"--interactive", NULL},
-    {"--print-logs", NULL},
-    {"--log-level", NULL},
-    {"-h", NULL},
-    {"--help", NULL},
-    {"-v", NULL},
-    {"--version", NULL},
-    {"--auto", "permissions"},
-    {"--dangerously-skip-permissions", "permissions"},
+    {"--format --command -c --continue -s --session --fork --attach -p "
+     "--password -u --username --dir --port -i --interactive --print-logs "
+     "--log-level -h --help -v --version",
+     NULL},
+    {"--auto --dangerously-skip-permissions", "permissions"},
     {"--agent", "agent"},
-    {"-m", "model"},
-    {"--model", "model"},
+    {"-m --model", "model"},
     {0},
 };
 

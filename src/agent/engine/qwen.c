@@ -4,13 +4,6 @@
 
 #include <signal.h>
 
-static const char *get_approval_mode(const struct task *task)
-{
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
-        return "default";
-    return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto-edit";
-}
-
 /* qwen reads an '@' in a prompt as a file name and inserts a blank before it. */
 static int build_call(const struct task *task, const struct agent_context *ctx,
                       struct agent_call *call, struct err *err)
@@ -19,16 +12,14 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     static const char unattended[] = "QWEN_CODE_UNATTENDED_RETRY";
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "qwen", "-o", "stream-json", "--approval-mode",
-               get_approval_mode(task), NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "-m", task->model, NULL);
+               engine_gemini_approval(task, "auto-edit"), NULL);
+    engine_option_push(&call->argv, "-m", task->model);
     if (task->max_turns != PLAN_UNSET) {
         strv_push(&call->argv, "--max-session-turns");
         strv_pushf(&call->argv, "%lld", (long long)task->max_turns);
     }
     engine_args_push(task, &call->argv);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    engine_option_push(&call->argv, "--resume", ctx->session);
     env_set(&call->env, "QWEN_CODE_NO_RELAUNCH",
             "true"); /* see gemini.c: qwen is derived from gemini */
     if (!env_has(&call->env, unattended))
@@ -46,19 +37,11 @@ static bool judge_exit(int exit_code, const char *err_text, enum failure *ret_fa
 
 /* Everyone on the machine could see a key among its arguments. */
 static const struct denied_option denied[] = {
-    {"-c", NULL},
-    {"--continue", NULL},
-    {"--input-format", NULL},
-    {"--include-partial-messages", NULL},
-    {"--chat-recording", NULL},
-    {"--json-fd", NULL},
-    {"--json-file", NULL},
-    {"--input-file", NULL},
-    {"--sandbox-image", NULL},
-    {"--channel", NULL},
+    {"-c --continue --input-format --include-partial-messages --chat-recording "
+     "--json-fd --json-file --input-file --sandbox-image --channel",
+     NULL},
     {"--openai-api-key", "env"},
-    {"--add-dir", "permissions", .reading = true},
-    {"--core-tools", "permissions", .reading = true},
+    {"--add-dir --core-tools", "permissions", .reading = true},
     {"--max-session-turns", "max_turns"},
     {0},
 };

@@ -8,8 +8,7 @@ static int build_call(const struct task *task, const struct agent_context *ctx,
     (void)task;
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--session", ctx->session, NULL);
+    engine_option_push(&call->argv, "--session", ctx->session);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "agent/sim/sim_private.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "base/text/str.h"
 #include "plan/schedule/claims.h"
 
 #include <string.h>
@@ -13,12 +14,11 @@ static bool is_file(const char *owned, const char *claim)
 {
     struct stat st;
     size_t len = strlen(owned);
-    const char *slash = strrchr(claim, '/');
     if (claim[strcspn(claim, "*?[\\")] || (len && owned[len - 1] == '/'))
         return false;
     if (stat(claim, &st) == 0)
         return !S_ISDIR(st.st_mode);
-    return strchr(slash ? slash + 1 : claim, '.');
+    return strchr(str_last_part(claim), '.');
 }
 
 /* Finds a path that both patterns match. */

@@ -1,9 +1,9 @@
 #include "agent/sim/sim_private.h"
 #include "base/mem.h"
 #include "base/text/text.h"
+#include "sys/own_dir.h"
 #include "sys/proc/spawn.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,22 +20,12 @@ static int start_command(char *const argv[], int out_fd, int errs_fd, pid_t *ret
     return spawn_start(&sp, ret_pid, err);
 }
 
-static int wait_for_child(pid_t pid, int *ret_status, struct err *err)
-{
-    while (waitpid(pid, ret_status, 0) < 0) {
-        if (errno != EINTR)
-            return err_sys(err, "wait for a child");
-    }
-    return 0;
-}
-
 /* Runs a command to its end. If it fails, the agent fails, as a real one does. */
 static int run_command(struct sim *sim, char *const argv[], int out_fd, struct err *err)
 {
     pid_t pid;
     int status;
-    if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) ||
-        wait_for_child(pid, &status, err))
+    if (start_command(argv, out_fd, sim->job->errs_fd, &pid, err) || spawn_reap(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;
@@ -79,16 +69,15 @@ int sim_do_spawn(struct sim *sim, char *const *args, struct err *err)
 /* Inherited descriptors are lifelines of other processes: children must not keep them open. */
 static int keep_standard_fds_only(struct err *err)
 {
-    DIR *fds = opendir("/dev/fd");
+    autodir DIR *fds = opendir("/dev/fd");
     if (!fds)
         return err_sys(err, "open '/dev/fd'");
     int rc = 0;
-    for (struct dirent *entry; rc == 0 && (entry = readdir(fds));) {
-        long fd = strtol(entry->d_name, NULL, 10); /* 0 for the dots */
+    for (struct dirent *entry; rc == 0 && (entry = dir_next(fds));) {
+        long fd = strtol(entry->d_name, NULL, 10);
         if (fd > STDERR_FILENO && fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0 && errno != EBADF)
             rc = err_sys(err, "close descriptor %ld", fd);
     }
-    (void)closedir(fds);
     return rc;
 }
 
@@ -113,7 +102,7 @@ int sim_do_daemon(struct sim *sim, char *const *args, struct err *err)
         return err_sys(err, "fork");
     if (pid == 0)
         _exit(start_daemon(argv, err) ? err->errnum : 0);
-    if (wait_for_child(pid, &status, err))
+    if (spawn_reap(pid, &status, err))
         return -1;
     if (status == 0)
         return 0;

@@ -28,6 +28,23 @@ bool str_is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+const char *str_last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *str_below(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    return strncmp(path, folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+bool str_is_in(const char *path, const char *folder)
+{
+    return strcmp(path, folder) == 0 || str_below(path, folder);
+}
+
 /* The order of a character in a path; the end and the slash come first. */
 static int rank_char(char c)
 {

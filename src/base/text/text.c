@@ -433,13 +433,14 @@ void text_format_bytes(struct buf *out, int64_t n)
     buf_addstr(out, units[add_scaled_down(out, size, 1024)]);
 }
 
-static bool same_char(char a, char b, bool fold)
+static char fold_case(char c)
 {
-    if (fold && a >= 'A' && a <= 'Z')
-        a = (char)(a - 'A' + 'a');
-    if (fold && b >= 'A' && b <= 'Z')
-        b = (char)(b - 'A' + 'a');
-    return a == b;
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool same_char(char a, char b)
+{
+    return fold_case(a) == fold_case(b);
 }
 
 static unsigned min_of(unsigned a, unsigned b)
@@ -447,9 +448,10 @@ static unsigned min_of(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Fills the table of edit distances between all prefixes of a and b. We keep its last three rows: a
- * swap of neighbours looks two rows back. */
-static unsigned edit_distance(const char *a, const char *b, unsigned limit, bool fold)
+/* The number of edits (insert, delete, replace, swap neighbours) between two words, or limit + 1 if
+ * there are more. Words longer than WORD_MAX are never close. We fill the table of distances
+ * between all prefixes of a and b, and keep its last three rows: a swap looks two rows back. */
+static unsigned edit_distance(const char *a, const char *b, unsigned limit)
 {
     size_t na = strnlen(a, WORD_MAX + 1), nb = strnlen(b, WORD_MAX + 1);
     size_t apart = na > nb ? na - nb : nb - na;
@@ -463,9 +465,8 @@ static unsigned edit_distance(const char *a, const char *b, unsigned limit, bool
         unsigned *row = rows[i % 3], best = row[0] = (unsigned)i;
         for (size_t j = 1; j <= nb; j++) {
             row[j] = min_of(min_of(above[j], row[j - 1]) + 1,
-                            above[j - 1] + !same_char(a[i - 1], b[j - 1], fold));
-            if (i > 1 && j > 1 && same_char(a[i - 1], b[j - 2], fold) &&
-                same_char(a[i - 2], b[j - 1], fold))
+                            above[j - 1] + !same_char(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && same_char(a[i - 1], b[j - 2]) && same_char(a[i - 2], b[j - 1]))
                 row[j] = min_of(row[j], two_above[j - 2] + 1);
             best = min_of(best, row[j]);
         }
@@ -475,11 +476,6 @@ static unsigned edit_distance(const char *a, const char *b, unsigned limit, bool
     return min_of(rows[na % 3][nb], limit + 1);
 }
 
-unsigned text_distance(const char *a, const char *b, unsigned limit)
-{
-    return edit_distance(a, b, limit, false);
-}
-
 const char *text_nearest(const char *word, const char *const *candidates, size_t n)
 {
     size_t len = strnlen(word, WORD_MAX + 1);
@@ -487,7 +483,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     unsigned best = limit ? limit + 1 : 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < n && best; i++) {
-        unsigned d = edit_distance(word, candidates[i], best - 1, true);
+        unsigned d = edit_distance(word, candidates[i], best - 1);
         if (d < best && (d < len || d < strlen(candidates[i]))) { /* keep at least one character */
             best = d;
             nearest = candidates[i];

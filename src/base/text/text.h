@@ -69,10 +69,6 @@ int64_t text_parse_count(const char *s, size_t len);
 void text_format_count(struct buf *out, int64_t n); /* "950", "12.3k", "4.0M"; truncated */
 void text_format_bytes(struct buf *out, int64_t n); /* "950 B", "12.3 KiB" */
 
-/* Number of edits (insert, delete, replace, swap neighbours) between two words, or limit + 1 if
- * there are more than limit. Linear space; words longer than 64 bytes are never close. */
-unsigned text_distance(const char *a, const char *b, unsigned limit);
-
 /* Returns the candidate that a misspelt word probably means, or NULL: the nearest one within a
  * third of the word's length (at least one edit). The first of equals wins. The case of ASCII
  * letters does not count. */

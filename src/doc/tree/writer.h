@@ -13,7 +13,6 @@
 
 void doc_write_yaml(struct buf *out, const struct node *root);
 void doc_write_toml(struct buf *out, const struct node *root);
-void doc_write_json(struct buf *out, const struct node *root);
 
 /* Writes null, a boolean or an integer, which look the same in all syntaxes. False for other
  * nodes. */

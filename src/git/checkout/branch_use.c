@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "sys/own_fd.h"
 
 #include <errno.h>
@@ -63,17 +64,10 @@ static int open_dir(int at, const char *name)
 /* The text of a file; NULL if it is not a regular file. */
 static const char *read_file(int dir, const char *name, struct buf *text)
 {
-    autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
-        return NULL;
-    buf_reserve(text, (size_t)st.st_size);
-    ssize_t n = read(fd, text->s, (size_t)st.st_size);
-    if (n < 0)
-        return NULL;
-    text->len = (size_t)n;
-    text->s[n] = '\0';
-    return text->s;
+    autoclose int fd = -1;
+    bool read = file_open(dir, name, O_RDONLY | O_NOFOLLOW, &fd, NULL) == 0 &&
+                file_read_open(fd, name, FILE_MAX, text, NULL) == 0;
+    return read ? text->s : NULL;
 }
 
 static const char *read_line(int dir, const char *name, struct buf *text)

@@ -4,9 +4,9 @@
 #include "base/text/str.h"
 #include "sys/clock.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,7 +95,7 @@ struct snapshot {
     struct shared_state *state;
     struct timespec now;
     bool tables; /* refs are kept in tables */
-    VEC(struct git_entry) entries;
+    git_entries entries;
     struct packed_refs packed;
     struct git_stamp packed_stamp;
     bool packed_known; /* `packed` is not read: nothing changed */
@@ -136,9 +136,7 @@ static bool is_own(const char *name)
 {
     static const char *const watched[] = {"salvage", "runs"};
     for (size_t i = 0; str_begins(name, own_refs) && i < ARRAY_LEN(watched); i++) {
-        const char *rest = name + strlen(own_refs);
-        size_t len = strlen(watched[i]);
-        if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))
+        if (str_is_in(name + strlen(own_refs), watched[i]))
             return false;
     }
     return str_begins(name, own_refs) || str_begins(name, "refs/heads/anabranch/");
@@ -153,24 +151,17 @@ static bool is_left_out(const FTSENT *e, const char *name)
     return strcmp(name, "refs/heads/anabranch") == 0;
 }
 
-static int read_link(const char *path, struct buf *out, struct err *err)
-{
-    char target[4096];
-    ssize_t n = readlink(path, target, sizeof(target) - 1);
-    if (n < 0)
-        return err_sys(err, "read link '%s'", path);
-    target[n] = '\0';
-    buf_addf(out, "-> %s", target);
-    return 0;
-}
-
 /* For a symlink, reads its target. For a file that is too large, or no regular file, uses size and
  * time instead of the content. */
 static int read_content(const FTSENT *e, struct buf *out, struct err *err)
 {
     const struct stat *st = e->fts_statp;
-    if (S_ISLNK(st->st_mode))
-        return read_link(e->fts_accpath, out, err);
+    if (S_ISLNK(st->st_mode)) {
+        buf_addstr(out, "-> ");
+        return file_read_link(AT_FDCWD, e->fts_accpath, out)
+                   ? err_sys(err, "read link '%s'", e->fts_accpath)
+                   : 0;
+    }
     if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX)
         return file_read_own(e->fts_accpath, CONTENT_MAX, out, err);
     buf_addf(out, "%lld bytes of %lld.%09ld", (long long)st->st_size, (long long)st->st_mtime,
@@ -288,12 +279,10 @@ static int walk_files(struct snapshot *l, struct err *err)
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
         paths[i] = mem_printf("%s/%s", l->state->common, roots[i]);
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int rc = fts ? 0 : err_sys(err, "look into '%s'", l->state->common);
     for (FTSENT *e; rc == 0 && (e = fts_read(fts));)
         rc = visit_file(l, fts, e, err);
-    if (fts)
-        (void)fts_close(fts);
     for (size_t i = 0; i < ROOTS; i++)
         free(paths[i]);
     if (rc == 0 && l->entries.n)
@@ -434,9 +423,7 @@ static void replace_snapshot(struct snapshot *l)
 {
     struct shared_state *s = l->state;
     free_entries(s->entries.v, s->entries.n);
-    s->entries.v = l->entries.v;
-    s->entries.n = l->entries.n;
-    s->entries.cap = l->entries.cap;
+    s->entries = l->entries;
     s->packed_stamp = l->packed_stamp;
     s->tables = l->tables;
     if (l->packed_known)

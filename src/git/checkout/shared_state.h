@@ -77,10 +77,12 @@ struct git_entry {
     struct git_stamp stamp;
 };
 
+typedef VEC(struct git_entry) git_entries;
+
 struct shared_state {
     char *common;
-    bool tables;                   /* refs are stored in tables, whose reflog we cannot read */
-    VEC(struct git_entry) entries; /* sorted by name */
+    bool tables;         /* refs are stored in tables, whose reflog we cannot read */
+    git_entries entries; /* sorted by name */
     struct packed_refs packed;
     struct git_stamp packed_stamp;
 };

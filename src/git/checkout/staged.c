@@ -6,6 +6,7 @@
 #include "base/own.h"
 #include "git/batch.h"
 #include "git/format/index.h"
+#include "git/format/tree.h"
 #include "sys/fs/file.h"
 #include "sys/own_fd.h"
 
@@ -48,23 +49,6 @@ static void index_state_done(struct index_state *c)
     arena_done(&c->arena);
 }
 
-static char *index_path(const struct staged *s)
-{
-    return mem_printf("%s/index", s->repo->git_dir);
-}
-
-static struct stat get_stat(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 ? st : (struct stat){0};
-}
-
-static void add_hex(const unsigned char *id, size_t len, struct buf *out)
-{
-    for (size_t i = 0; i < len; i++)
-        buf_addf(out, "%02x", id[i]);
-}
-
 /* We need the current id of each path that was staged before. */
 static void note_entry(const struct git_index_entry *e, size_t id_len, struct index_state *c)
 {
@@ -74,16 +58,16 @@ static void note_entry(const struct git_index_entry *e, size_t id_len, struct in
         strv_push(&c->unseen, e->path);
     if (!slot)
         return;
-    add_hex(e->id, id_len, &id);
+    tree_id(&id, e->id, id_len);
     (void)map_put(&c->ids, arena_str(&c->arena, e->path), strlen(e->path),
                   arena_str(&c->arena, id.s));
 }
 
 static int read_index(const struct staged *s, struct index_state *c, struct err *err)
 {
-    autofree char *path = index_path(s);
+    autofree char *path = git_index_path(s->repo->git_dir);
     autogitindex struct git_index x;
-    c->index = get_stat(path);
+    c->index = git_index_stat(path);
     for (size_t i = 1; i < s->lines.n; i += 2) {
         char *key = arena_str(&c->arena, s->lines.v[i]);
         (void)map_put(&c->ids, key, strlen(key), (char *)"");
@@ -96,7 +80,7 @@ static int read_index(const struct staged *s, struct index_state *c, struct err 
         return err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", path);
     const unsigned char *root = git_index_root(&x);
     if (root)
-        add_hex(root, s->id_len / 2, &c->root);
+        tree_id(&c->root, root, s->id_len / 2);
     return 0;
 }
 
@@ -229,14 +213,14 @@ int staged_open(struct staged *s, const struct git_repo *repo, struct git_batch 
     *s = (struct staged){.repo = repo, .batch = batch, .id_len = id_len, .first = BUF_INIT};
     if (check_index(s, NULL, err))
         return -1;
-    autofree char *path = index_path(s);
+    autofree char *path = git_index_path(s->repo->git_dir);
     bool keep = s->lines.n && s->index.st_size <= STAGED_INDEX_MAX;
     return keep ? file_read(path, STAGED_INDEX_MAX, &s->first, err) : 0;
 }
 
 int staged_look(struct staged *s, struct staged_change *ret, struct err *err)
 {
-    autofree char *path = index_path(s);
-    struct stat now = get_stat(path);
+    autofree char *path = git_index_path(s->repo->git_dir);
+    struct stat now = git_index_stat(path);
     return git_index_is_same(&s->index, &now) ? 0 : check_index(s, ret, err);
 }

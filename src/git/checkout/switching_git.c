@@ -2,14 +2,10 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/strv.h"
-#include "base/vec.h"
-#include "sys/fs/dirs.h"
-#include "sys/fs/file.h"
+#include "base/text/str.h"
+#include "git/checkout/work_trees.h"
 #include "sys/guard/proc_table.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,12 +36,6 @@ static const char *next_argument(const struct buf *arguments, const char *arg)
     return next < arguments->s + arguments->len ? next : NULL;
 }
 
-static bool is_git(const char *arg)
-{
-    const char *slash = strrchr(arg, '/');
-    return strcmp(slash ? slash + 1 : arg, "git") == 0;
-}
-
 static bool takes_value(const char *option)
 {
     static const char *const all[] = {"-C",           "-c",           "--git-dir",
@@ -62,7 +52,7 @@ static bool takes_value(const char *option)
 static const char *find_command(const struct buf *arguments)
 {
     const char *arg = arguments->len ? arguments->s : NULL;
-    while (arg && !is_git(arg))
+    while (arg && strcmp(str_last_part(arg), "git") != 0)
         arg = next_argument(arguments, arg);
     arg = arg ? next_argument(arguments, arg) : NULL;
     while (arg && arg[0] == '-') {
@@ -98,9 +88,7 @@ static bool asks_user(const struct buf *arguments, const char *rest)
 /* `-` and `@{-1}` are the branch before. A new worktree has the name of its branch. */
 static bool may_name_branch(const char *arg, const char *branch)
 {
-    size_t len = strlen(arg), n = strlen(branch);
-    return strcmp(arg, "-") == 0 || strncmp(arg, "@{-", 3) == 0 ||
-           (len >= n && strcmp(arg + len - n, branch) == 0);
+    return strcmp(arg, "-") == 0 || str_begins(arg, "@{-") || str_ends(arg, branch);
 }
 
 const char *switching_git_to(const struct buf *arguments, const char *branch)
@@ -122,46 +110,6 @@ const char *switching_git_back(const struct buf *arguments)
     return command && command->writes && !asks_user(arguments, rest) ? command->name : NULL;
 }
 
-struct search {
-    const char *ours;
-    struct strv folders;  /* work trees, and ... */
-    struct strv git_dirs; /* ... the administrative folder of each */
-};
-
-static void search_done(struct search *s)
-{
-    strv_done(&s->folders);
-    strv_done(&s->git_dirs);
-}
-
-static void add_work_tree(struct search *s, const char *dot_git, const char *git_dir)
-{
-    static const char end[] = "/.git";
-    size_t len = strlen(dot_git), n = strlen(end);
-    bool in_tree = len > n && strcmp(dot_git + len - n, end) == 0;
-    autofree char *folder = mem_dup(dot_git, in_tree ? len - n : len);
-    autofree char *real = realpath(folder, NULL);
-    strv_push(&s->folders, real ? real : folder);
-    strv_push(&s->git_dirs, git_dir);
-}
-
-/* The file gitdir of a worktree holds the path of its ".git". */
-static int add_worktree(void *ctx, const char *dir, const char *name, struct err *err)
-{
-    struct search *s = ctx;
-    autofree char *git_dir = mem_printf("%s/%s", dir, name);
-    autofree char *path = mem_printf("%s/gitdir", git_dir);
-    autobuf struct buf text = BUF_INIT;
-    (void)err;
-    if (s->ours && strncmp(name, s->ours, strlen(s->ours)) == 0)
-        return 0;
-    if (file_read_own(path, PATH_MAX, &text, NULL) == 0 && text.len && text.s[0] == '/') {
-        text.s[strcspn(text.s, "\n")] = '\0';
-        add_work_tree(s, text.s, git_dir);
-    }
-    return 0;
-}
-
 static bool is_rebasing(const char *git_dir)
 {
     autofree char *merge = mem_printf("%s/rebase-merge", git_dir);
@@ -170,10 +118,10 @@ static bool is_rebasing(const char *git_dir)
 }
 
 /* True if this rebase has begun: then it returns to the branch that branch_use.h finds. */
-static bool has_begun_rebase(const struct search *s, pid_t pid)
+static bool has_begun_rebase(const struct work_trees *w, pid_t pid)
 {
-    for (size_t i = 0; i < s->git_dirs.n; i++) {
-        if (proc_table_is_in(pid, s->folders.v[i]) && is_rebasing(s->git_dirs.v[i]))
+    for (size_t i = 0; i < w->git_dirs.n; i++) {
+        if (proc_table_is_in(pid, w->folders.v[i]) && is_rebasing(w->git_dirs.v[i]))
             return true;
     }
     return false;
@@ -214,41 +162,34 @@ static bool waits_in_editor(pid_t pid)
 }
 
 /* `branch`: see switching_git_to(); NULL: see switching_git_back(). */
-static const char *read_git(const struct search *s, pid_t pid, const char *branch)
+static const char *read_git(const struct work_trees *w, pid_t pid, const char *branch)
 {
     autobuf struct buf arguments = BUF_INIT;
     const char *rest;
     proc_table_arguments(pid, &arguments);
     const char *name =
         branch ? switching_git_to(&arguments, branch) : switching_git_back(&arguments);
-    if (!name || (strcmp(name, "rebase") == 0 && has_begun_rebase(s, pid)))
+    if (!name || (strcmp(name, "rebase") == 0 && has_begun_rebase(w, pid)))
         return NULL;
     return read_command(&arguments, &rest)->edits && waits_in_editor(pid) ? NULL : name;
-}
-
-static int add_work_trees(struct search *s, const struct git_repo *repo, struct err *err)
-{
-    autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    if (repo->root) {
-        strv_push(&s->folders, repo->root);
-        strv_push(&s->git_dirs, repo->git_dir);
-    }
-    add_work_tree(s, repo->common, repo->common);
-    return dirs_each(worktrees, add_worktree, s, err);
 }
 
 int switching_git_find(const struct git_repo *repo, const char *ref, const char *path,
                        const char *ours, const char **ret_command, struct err *err)
 {
-    own_cleanup(search_done) struct search s = {.ours = ours};
+    autoworktrees struct work_trees trees = {0};
     autoprocs struct proc_table gits = {0};
     *ret_command = NULL;
-    if (path)
-        strv_push(&s.folders, path);
-    else if (add_work_trees(&s, repo, err))
+    if (path) {
+        strv_push(&trees.folders, path);
+    } else if (repo->root) {
+        strv_push(&trees.folders, repo->root);
+        strv_push(&trees.git_dirs, repo->git_dir);
+    }
+    if (!path && work_trees_find(&trees, repo->common, ours, err))
         return -1;
-    (void)proc_table_programs_in(&gits, "git", &s.folders, "ANABRANCH_RUN");
+    (void)proc_table_programs_in(&gits, "git", &trees.folders, "ANABRANCH_RUN");
     for (size_t i = 0; !*ret_command && i < gits.all.n; i++)
-        *ret_command = read_git(&s, gits.all.v[i].pid, path ? NULL : ref + strlen(heads));
+        *ret_command = read_git(&trees, gits.all.v[i].pid, path ? NULL : ref + strlen(heads));
     return 0;
 }

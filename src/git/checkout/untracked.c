@@ -7,12 +7,11 @@
 #include "git/format/index.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,17 +111,13 @@ static bool is_folder(int fd, const struct dirent *d)
 
 static bool read_folder(struct frame *f)
 {
-    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        own_close(&fd);
+    autodir DIR *dir = dir_take(fcntl(f->fd, F_DUPFD_CLOEXEC, 0));
+    if (!dir)
         return false;
-    }
-    for (struct dirent *d; (d = readdir(dir));) {
-        if (!str_is_dots(d->d_name) && strcmp(d->d_name, ".git") != 0)
+    for (struct dirent *d; (d = dir_next(dir));) {
+        if (strcmp(d->d_name, ".git") != 0)
             vec_push(&f->items, (struct item){mem_str(d->d_name), is_folder(f->fd, d)});
     }
-    (void)closedir(dir);
     if (f->items.n)
         qsort(f->items.v, f->items.n, sizeof(*f->items.v), compare_items);
     return true;
@@ -299,24 +294,11 @@ static void replace_snapshot(struct untracked *u, struct walk *w)
 {
     free_files(&u->files);
     strv_done(&u->full);
-    u->files.v = w->files.v;
-    u->files.n = w->files.n;
-    u->files.cap = w->files.cap;
+    u->files = w->files;
     u->full = w->full;
     u->looked = w->began;
-    w->files.v = NULL;
-    w->files.n = w->files.cap = 0;
+    w->files = (untracked_files){0};
     w->full = (struct strv){0};
-}
-
-static bool read_target(int root, const char *path, struct buf *out)
-{
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(root, path, target, sizeof(target));
-    if (n <= 0 || (size_t)n == sizeof(target))
-        return false;
-    buf_add(out, target, (size_t)n);
-    return true;
 }
 
 /* Fails if the file was replaced since we read its stat data. */
@@ -324,7 +306,7 @@ static bool read_content(int root, const struct untracked_file *f, struct buf *o
 {
     struct stat st;
     if (S_ISLNK(f->mode))
-        return read_target(root, f->path, out);
+        return file_read_link(root, f->path, out) == 0;
     if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX || f->ours)
         return false;
     autoclose int fd = openat(root, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/format/index.h"
+#include "sys/clock.h"
 #include "sys/own_fd.h"
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ void user_files_close(struct user_files *c)
 struct scan {
     int root;
     struct strv *ret_written; /* at the first snapshot; or NULL */
-    VEC(struct user_file) changed;
+    user_file_list changed;
 };
 
 static bool is_in_work_tree(const struct git_index_entry *e)
@@ -66,14 +67,9 @@ static void check_entry(const struct user_files *c, struct scan *p, const struct
     vec_push(&p->changed, file);
 }
 
-static char *index_path(const struct user_files *c)
-{
-    return mem_printf("%s/index", c->repo->git_dir);
-}
-
 static int scan_files(const struct user_files *c, struct scan *p, struct err *err)
 {
-    autofree char *index = index_path(c);
+    autofree char *index = git_index_path(c->repo->git_dir);
     autoclose int root = open(c->repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_sys(err, "open '%s'", c->repo->root);
@@ -90,8 +86,7 @@ static int scan_files(const struct user_files *c, struct scan *p, struct err *er
 
 static bool is_same(const struct user_file *a, const struct user_file *b)
 {
-    return a->size == b->size && a->mode == b->mode && a->mtime.tv_sec == b->mtime.tv_sec &&
-           a->mtime.tv_nsec == b->mtime.tv_nsec;
+    return a->size == b->size && a->mode == b->mode && clock_same(&a->mtime, &b->mtime);
 }
 
 /* Adds the files whose difference from the index has changed. Both lists are sorted. */
@@ -115,20 +110,10 @@ static bool is_locked(const struct user_files *c)
     return access(lock, F_OK) == 0;
 }
 
-/* Identifies the index; all zero if it does not exist. */
-static struct stat index_stat(const struct user_files *c)
-{
-    autofree char *path = index_path(c);
-    struct stat st;
-    return stat(path, &st) == 0 ? st : (struct stat){0};
-}
-
 static void replace_snapshot(struct user_files *c, const struct scan *p)
 {
     free_files(c->changed.v, c->changed.n);
-    c->changed.v = p->changed.v;
-    c->changed.n = p->changed.n;
-    c->changed.cap = p->changed.cap;
+    c->changed = p->changed;
 }
 
 int user_files_open(struct user_files *c, const struct git_repo *repo, size_t id_len,
@@ -174,7 +159,8 @@ static int compare_files(struct user_files *c, struct scan *p, struct strv *path
                          struct err *err)
 {
     autostrv struct strv changed_paths = {0};
-    struct stat before = index_stat(c);
+    autofree char *index = git_index_path(c->repo->git_dir);
+    struct stat before = git_index_stat(index);
     *ret_good = false;
     if (is_locked(c))
         return 0;
@@ -183,7 +169,7 @@ static int compare_files(struct user_files *c, struct scan *p, struct strv *path
     add_changed(c, p, &changed_paths);
     if (paths && changed_paths.n && compare_contents(c, &changed_paths, paths, err))
         return -1;
-    struct stat after = index_stat(c);
+    struct stat after = git_index_stat(index);
     *ret_good = git_index_is_same(&before, &after) && (!changed_paths.n || !is_locked(c));
     return 0;
 }

@@ -30,10 +30,12 @@ struct user_file {
     mode_t mode;
 };
 
+typedef VEC(struct user_file) user_file_list;
+
 struct user_files {
     const struct git_repo *repo;
     size_t id_len;
-    VEC(struct user_file) changed; /* by stat data alone, sorted by path */
+    user_file_list changed;        /* by stat data alone, sorted by path */
     struct standard_files written; /* behind our standard descriptors ... */
     struct strv written_paths;     /* ... and their paths at the first snapshot */
     struct throttle pace;          /* limits how often the caller checks */

@@ -161,6 +161,20 @@ int git_settings_replace(const char *path, const struct buf *was, const struct b
     return rc;
 }
 
+void git_setting_quote(struct buf *out, const char *s, size_t len)
+{
+    buf_addch(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        if (s[i] == '"' || s[i] == '\\')
+            buf_addch(out, '\\');
+        if (s[i] == '\n')
+            buf_addstr(out, "\\n");
+        else
+            buf_addch(out, s[i]);
+    }
+    buf_addch(out, '"');
+}
+
 static bool is_one_of(const char *key, const char *const *patterns, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

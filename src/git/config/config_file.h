@@ -56,6 +56,9 @@ int git_settings_put(const char *path, const char *key, struct git_values values
 int git_settings_replace(const char *path, const struct buf *was, const struct buf *text,
                          mode_t mode, bool *ret_done, struct err *err);
 
+/* Appends a value, or the name of a subsection, in quotes, whatever bytes it contains. */
+void git_setting_quote(struct buf *out, const char *s, size_t len);
+
 /* True if the setting names a program that git runs when it adds, merges, checks out or fetches, or
  * a file that can name one or that selects the files to add. Hooks and the file system monitor do
  * not count: git_prepare() switches them off. */

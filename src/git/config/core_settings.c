@@ -1,6 +1,7 @@
 #include "git/config/core_settings.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,12 +143,7 @@ void git_core_read(struct git_core *core, const struct buf *settings)
 
 static bool is_core_setting(const char *key)
 {
-    static const char *const begins[] = {"core.", "commit.gpgsign", "gpg."};
-    for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
-        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
-            return true;
-    }
-    return false;
+    return str_begins(key, "core.") || str_begins(key, "commit.gpgsign") || str_begins(key, "gpg.");
 }
 
 /* `setting` is "KEY\nVALUE". */

@@ -9,6 +9,7 @@
 #include "sys/fs/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,20 +57,6 @@ static bool matches_pattern(const struct listed *l, const char *const *patterns)
     return false;
 }
 
-static void add_quoted(struct buf *out, const char *s, size_t len)
-{
-    buf_addch(out, '"');
-    for (size_t i = 0; i < len; i++) {
-        if (s[i] == '"' || s[i] == '\\')
-            buf_addch(out, '\\');
-        if (s[i] == '\n')
-            buf_addstr(out, "\\n");
-        else
-            buf_addch(out, s[i]);
-    }
-    buf_addch(out, '"');
-}
-
 static void add_shell_word(struct buf *out, const char *s)
 {
     buf_addch(out, '\'');
@@ -95,7 +82,7 @@ static void add_guarded(struct buf *out, const char *dir, const char *command, b
     add_shell_word(&text, guard);
     buf_addstr(&text, " --program 1 -- sh /dev/fd/9 \"$@\" 9<<'ANABRANCH_END'\n");
     buf_addf(&text, "%s%s\nANABRANCH_END\n", command, takes_arguments ? " \"$@\"" : "");
-    add_quoted(out, text.s, text.len);
+    git_setting_quote(out, text.s, text.len);
 }
 
 static void add_value(struct buf *out, const char *dir, const struct listed *l)
@@ -108,7 +95,7 @@ static void add_value(struct buf *out, const char *dir, const struct listed *l)
     if (*l->value && (takes_arguments || matches_pattern(l, programs)))
         add_guarded(out, dir, l->value, takes_arguments);
     else
-        add_quoted(out, l->value, strlen(l->value));
+        git_setting_quote(out, l->value, strlen(l->value));
 }
 
 /* The key is "section.name" or "section.SUBSECTION.name"; the subsection may contain anything. */
@@ -122,7 +109,7 @@ static void add_setting(struct buf *out, const char *dir, const struct listed *l
     buf_addf(out, "[%s", key);
     if (first != last) {
         buf_addch(out, ' ');
-        add_quoted(out, first + 1, (size_t)(last - first - 1));
+        git_setting_quote(out, first + 1, (size_t)(last - first - 1));
     }
     buf_addf(out, "]\n\t%s", last + 1);
     if (l->value) {
@@ -153,7 +140,7 @@ static int write_scope(const char *dir, const char *name, const struct buf *sett
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
     add_scope(&text, dir, settings, scope, other_scope);
-    return file_replace_private(path, text.s ? text.s : "", text.len, err);
+    return file_replace_private(path, text.s, text.len, err);
 }
 
 static int write_settings(const char *dir, const struct buf *settings, struct err *err)
@@ -161,27 +148,27 @@ static int write_settings(const char *dir, const struct buf *settings, struct er
     autofree char *path = mem_printf("%s/settings", dir);
     return write_scope(dir, "config", settings, "local", "local", err) ||
                    write_scope(dir, "global", settings, "system", "global", err) ||
-                   file_replace_private(path, settings->s ? settings->s : "", settings->len, err)
+                   file_replace_private(path, settings->s, settings->len, err)
                ? -1
                : 0;
+}
+
+static bool is_link_to(const char *path, const char *target)
+{
+    autobuf struct buf now = BUF_INIT;
+    return file_read_link(AT_FDCWD, path, &now) == 0 && strcmp(now.s, target) == 0;
 }
 
 static int link_to(const char *dir, const char *name, const char *common, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autofree char *to = mem_printf("%s/%s", common, name);
-    char now[NAME_MAX_];
-    ssize_t n = readlink(path, now, sizeof(now));
-    if (n == (ssize_t)strlen(to) && memcmp(now, to, (size_t)n) == 0)
+    if (is_link_to(path, to))
         return 0;
     if ((unlink(path) < 0 && errno != ENOENT) || symlink(to, path) < 0)
         return err_sys(err, "link '%s'", path);
     return 0;
 }
-
-struct link_context {
-    const char *dir;
-};
 
 /* Links nearly every entry, because a filter may keep its own files in the repository's folder. */
 static int link_one(void *ctx, const char *common, const char *name, struct err *err)
@@ -189,12 +176,11 @@ static int link_one(void *ctx, const char *common, const char *name, struct err 
     static const char *const not_linked[] = {
         "config", "config.worktree", "info",      "commondir",       "gitdir", "settings",
         "index",  "global",          "anabranch", "anabranch-guard", "*.lock", "worktree-*"};
-    const struct link_context *l = ctx;
     for (size_t i = 0; i < ARRAY_LEN(not_linked); i++) {
         if (fnmatch(not_linked[i], name, 0) == 0)
             return 0;
     }
-    return link_to(l->dir, name, common, err);
+    return link_to(ctx, name, common, err);
 }
 
 /* Links names that git may create while we run, and creates missing folders. git's locks and
@@ -203,7 +189,6 @@ static int link_all(const char *dir, const char *common, struct err *err)
 {
     static const char *const folders[] = {"logs", "refs", "objects", NULL};
     static const char *const names[] = {"packed-refs", "shallow", "worktrees", "modules", NULL};
-    struct link_context l = {dir};
     for (const char *const *f = folders; *f; f++) {
         autofree char *path = mem_printf("%s/%s", common, *f);
         if (mkdir(path, 0777) < 0 && errno != EEXIST)
@@ -213,7 +198,7 @@ static int link_all(const char *dir, const char *common, struct err *err)
         if (link_to(dir, *n, common, err))
             return -1;
     }
-    return dirs_each(common, link_one, &l, err);
+    return dirs_each(common, link_one, (void *)dir, err);
 }
 
 static int copy_file(const char *from, const char *to, struct err *err)
@@ -224,7 +209,7 @@ static int copy_file(const char *from, const char *to, struct err *err)
         return why.errnum == ENOENT || why.errnum == ENOTDIR
                    ? 0
                    : err_set(err, why.code, "%s", why.msg);
-    return file_replace_private(to, text.s ? text.s : "", text.len, err);
+    return file_replace_private(to, text.s, text.len, err);
 }
 
 static int copy_info(const char *dir, const char *common, struct err *err)
@@ -255,7 +240,6 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
     autofree char *main_from = mem_printf("%s/config.worktree", repo->common);
     autofree char *main_to = mem_printf("%s/worktree-", dir);
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    autofree char *dir_copy = mem_str(dir);
     struct listed l;
     bool is_enabled = false;
     for (size_t at = 0; !is_enabled && next_listed(&repo->settings, &at, &l);)
@@ -263,7 +247,8 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
                      str_begins(l.key, "extensions.worktreeconfig");
     if (!is_enabled)
         return 0;
-    return copy_file(main_from, main_to, err) || dirs_each(worktrees, copy_worktree, dir_copy, err)
+    return copy_file(main_from, main_to, err) ||
+                   dirs_each(worktrees, copy_worktree, (void *)dir, err)
                ? -1
                : 0;
 }
@@ -328,8 +313,7 @@ int git_freeze(const struct git_repo *repo, const char *dir, const char *guard, 
 
 void git_frozen_remove(const char *dir)
 {
-    struct err none = {0};
-    (void)dirs_remove(dir, &none);
+    (void)dirs_remove(dir, NULL);
     free(frozen.dir);
     frozen.dir = NULL;
 }
@@ -340,10 +324,7 @@ static bool is_stale(const char *dir, const char *common)
     autofree char *path = mem_printf("%s/objects", dir), *config = mem_printf("%s/config", dir);
     autofree char *wanted = mem_printf("%s/objects", common);
     struct stat st;
-    char now[NAME_MAX_];
-    ssize_t n = readlink(path, now, sizeof(now));
-    return n != (ssize_t)strlen(wanted) || memcmp(now, wanted, (size_t)n) != 0 ||
-           lstat(config, &st) < 0 || st.st_size == 0;
+    return !is_link_to(path, wanted) || lstat(config, &st) < 0 || st.st_size == 0;
 }
 
 /* Updates the copy. On a read-only file system an up-to-date copy is used unchanged; a stale one
@@ -387,11 +368,10 @@ int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bo
 char *git_frozen_last(const struct git_repo *repo)
 {
     autobuf struct buf name = BUF_INIT;
-    struct err none = {0};
     if (!repo->common)
         return NULL;
     autofree char *path = get_name_file(repo);
-    if (file_read_own(path, NAME_MAX_, &name, &none) || !str_begins(name.s, BELOW "runs/") ||
+    if (file_read_own(path, NAME_MAX_, &name, NULL) || !str_begins(name.s, BELOW "runs/") ||
         strstr(name.s, ".."))
         return NULL;
     return mem_printf("%s/%s", repo->common, name.s);
@@ -434,8 +414,7 @@ void git_frozen_news(const struct git_repo *repo, const char *dir, struct strv *
 {
     autofree char *path = mem_printf("%s/settings", dir);
     autobuf struct buf frozen_settings = BUF_INIT;
-    struct err none = {0};
-    if (file_read_own(path, SETTINGS_MAX, &frozen_settings, &none) == 0 &&
+    if (file_read_own(path, SETTINGS_MAX, &frozen_settings, NULL) == 0 &&
         (frozen_settings.len != repo->settings.len ||
          memcmp(frozen_settings.s, repo->settings.s, frozen_settings.len) != 0))
         add_new_settings(&frozen_settings, &repo->settings, ret);

@@ -1,11 +1,12 @@
 #include "git/config/worktree_config.h"
 
 #include "base/mem.h"
+#include "git/config/config_file.h"
 #include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -155,15 +156,14 @@ static int check_main(const struct files *f, bool *ret_free, struct err *err)
 static int check_linked(const struct git_repo *repo, bool *ret_free, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    DIR *dir = opendir(worktrees);
+    autodir DIR *dir = opendir(worktrees);
     *ret_free = true;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", worktrees);
-    for (struct dirent *e; (e = readdir(dir));) {
+    for (struct dirent *e; *ret_free && (e = dir_next(dir));) {
         autofree char *path = mem_printf("%s/%s/config.worktree", worktrees, e->d_name);
-        *ret_free = *ret_free && access(path, F_OK) < 0;
+        *ret_free = access(path, F_OK) < 0;
     }
-    (void)closedir(dir);
     return 0;
 }
 
@@ -260,22 +260,6 @@ bool worktree_config_get(const char *admin, const char *key, struct buf *ret)
     return read_last(file, strrchr(key, '.') + 1, ret);
 }
 
-/* Quotes a value for git, whatever bytes it contains. */
-static void add_value(struct buf *out, const char *value)
-{
-    buf_addch(out, '"');
-    for (; *value; value++) {
-        if (*value == '\n') {
-            buf_addstr(out, "\\n");
-            continue;
-        }
-        if (*value == '"' || *value == '\\')
-            buf_addch(out, '\\');
-        buf_addch(out, *value);
-    }
-    buf_addstr(out, "\"\n");
-}
-
 int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err)
 {
     autofree char *file = mem_printf("%s/config.worktree", admin);
@@ -285,6 +269,7 @@ int worktree_config_set(const char *admin, const char *key, const char *value, s
     if (file_read(file, CONFIG_MAX, &text, &why) && why.errnum != ENOENT)
         return err_set(err, why.code, "%s", why.msg);
     buf_addf(&text, "[%.*s]\n\t%s = ", (int)(dot - key), key, dot + 1);
-    add_value(&text, value);
+    git_setting_quote(&text, value, strlen(value));
+    buf_addch(&text, '\n');
     return file_replace(file, text.s, text.len, err);
 }

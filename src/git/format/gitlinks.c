@@ -97,15 +97,11 @@ int gitlinks_stage(const struct git_place *at, size_t id_len, struct strv *args,
 {
     own_cleanup(submodules_done) struct submodules found = {.checked = BUF_INIT};
     autostrv struct strv update = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status = 0;
     if (find_submodules(at, id_len, &found, err))
         return -1;
     exclude_all(&found, args);
     strv_pushl(&update, "update-index", "--add", "--remove", "-z", "--stdin", NULL);
-    if (found.checked.len && git_feed(at, &update, &found.checked, &out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+    return found.checked.len ? git_ask(at, &update, &found.checked, NULL, err) : 0;
 }
 
 /* A search for changes in a repository and its submodules. */
@@ -126,8 +122,7 @@ static void search_done(struct search *s)
 static int check_index(struct search *s, const struct git_place *there, struct err *err)
 {
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
-    struct err none = {0};
-    bool unborn = git_resolve(there, "HEAD", &head, &none) != 0;
+    bool unborn = git_resolve(there, "HEAD", &head, NULL) != 0;
     if (unborn ? git_call(there, &out, err, "ls-files", "-z", "--cached", NULL)
                : git_call(there, &out, err, "diff-index", "--cached", "--name-only", "-z",
                           "--no-renames", "--no-ext-diff", head.s, "--", NULL))
@@ -145,9 +140,8 @@ static void check_files(struct search *s, const struct git_place *ours)
 {
     own_cleanup(submodules_done) struct submodules inner = {.checked = BUF_INIT};
     autobuf struct buf out = BUF_INIT;
-    struct err none = {0};
-    s->changed = git_call(ours, &out, &none, "ls-files", "-z", "--modified", NULL) || out.len ||
-                 find_submodules(ours, 0, &inner, &none);
+    s->changed = git_call(ours, &out, NULL, "ls-files", "-z", "--modified", NULL) || out.len ||
+                 find_submodules(ours, 0, &inner, NULL);
     for (size_t i = 0; !s->changed && i < inner.all.n; i++)
         strv_pushf(&s->pending, "%s/%s", ours->work_tree, inner.all.v[i]);
 }

@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 
 #include <string.h>
 
@@ -99,8 +100,7 @@ bool ignore_add(struct ignore *x, size_t base, const char *text, size_t len)
 
 static bool matches_path(const struct ignore_pattern *p, const char *path, bool is_folder)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const char *subject = p->anywhere ? name : path + p->base;
+    const char *subject = p->anywhere ? str_last_part(path) : path + p->base;
     if (p->folders && !is_folder)
         return false;
     return p->glob ? glob_match(p->glob, subject) : strcmp(p->literal, subject) == 0;

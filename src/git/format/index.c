@@ -1,6 +1,9 @@
 #include "git/format/index.h"
 
+#include "base/mem.h"
+#include "base/text/str.h"
 #include "git/format/hash.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 
 #include <errno.h>
@@ -139,6 +142,17 @@ int git_index_open(struct git_index *x, const char *path, size_t id_len, struct 
     return 0;
 }
 
+char *git_index_path(const char *git_dir)
+{
+    return mem_printf("%s/index", git_dir);
+}
+
+struct stat git_index_stat(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st : (struct stat){0};
+}
+
 static bool read_entry(struct git_index *x, struct git_index_entry *ret)
 {
     const unsigned char *e = x->at;
@@ -267,16 +281,15 @@ bool git_index_is_plain(const struct git_index_entry *e)
            (S_ISREG(e->mode) || S_ISLNK(e->mode));
 }
 
-bool git_index_is_attributes(const struct git_index_entry *e)
+bool git_index_is_attributes(const char *path)
 {
-    const char *slash = strrchr(e->path, '/');
-    return strcmp(slash ? slash + 1 : e->path, ".gitattributes") == 0;
+    return strcmp(str_last_part(path), ".gitattributes") == 0;
 }
 
 bool git_index_is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+           clock_same(&a->st_mtim, &b->st_mtim);
 }
 
 bool git_index_fits(const struct git_index_entry *e, const struct stat *st)

@@ -49,14 +49,18 @@ int git_index_open(struct git_index *index, const char *path, size_t id_len, str
 void git_index_done(struct git_index *index);
 #define autogitindex own_cleanup(git_index_done)
 
+/* The index of a work tree, to be freed; and its stat data, all zero if there is none. */
+char *git_index_path(const char *git_dir);
+struct stat git_index_stat(const char *path);
+
 /* Returns false at the end and on an error: check `good`. */
 bool git_index_next(struct git_index *index, struct git_index_entry *ret);
 
 /* True for an ordinary file or symlink that git checks as usual. */
 bool git_index_is_plain(const struct git_index_entry *e);
 
-/* True if its name is .gitattributes. */
-bool git_index_is_attributes(const struct git_index_entry *e);
+/* True if the name of the file is .gitattributes. */
+bool git_index_is_attributes(const char *path);
 
 /* True if both are the same index: git never writes into an index, it replaces the file. */
 bool git_index_is_same(const struct stat *a, const struct stat *b);

@@ -50,15 +50,13 @@ static int write_squashed(const struct git_place *at, const char *tree, const ch
 {
     static const char identity[] = "anabranch <anabranch@localhost> 0 +0000";
     autostrv struct strv args = {0};
-    autobuf struct buf text = BUF_INIT, errout = BUF_INIT;
-    int status;
+    autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "tree %s\nparent %s\nauthor %s\ncommitter %s\n\nsquashed\n", tree, parent,
              identity, identity);
     strv_pushl(&args, "hash-object", "-t", "commit", "-w", "--stdin", NULL);
-    if (git_feed(at, &args, &text, ret, &errout, &status, err))
-        return -1;
+    int rc = git_ask(at, &args, &text, ret, err);
     buf_cut(ret, strcspn(ret->s, "\n"));
-    return status ? err_set(err, ERR_ENV, "git hash-object: %s", errout.s) : 0;
+    return rc;
 }
 
 static int is_squashed(const struct git_place *at, const char *tree, const char *fork,

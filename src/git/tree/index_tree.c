@@ -62,10 +62,9 @@ static void note_folder(struct reader *r, const struct buf *path, size_t entries
 static bool has_object(const struct reader *r, const unsigned char *id)
 {
     autobuf struct buf name = BUF_INIT, out = BUF_INIT;
-    struct err none = {0};
     bool found = false;
     tree_id(&name, id, r->id_len);
-    return git_batch_resolve(r->batch, name.s, &out, &found, &none) == 0 && found;
+    return git_batch_resolve(r->batch, name.s, &out, &found, NULL) == 0 && found;
 }
 
 static bool read_cache(struct reader *r, const char *at, const char *end)

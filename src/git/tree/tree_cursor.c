@@ -28,7 +28,7 @@ int tree_cursor_next(struct tree_cursor *c, struct err *err)
 {
     struct err damage = {0};
     c->has_entry = tree_next(&c->bytes, c->id_len, &c->pos, &c->entry, &damage);
-    return damage.code ? (*err = damage, -1) : 0;
+    return damage.code ? err_set(err, damage.code, "%s", damage.msg) : 0;
 }
 
 void tree_cursor_done(struct tree_cursor *c)

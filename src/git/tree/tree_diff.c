@@ -132,7 +132,7 @@ static int find_name(const struct buf *tree, size_t id_len, const char *name, si
     *ret_found = false;
     while (!*ret_found && tree_next(tree, id_len, &pos, ret, &damage))
         *ret_found = ret->len == len && memcmp(ret->name, name, len) == 0;
-    return damage.code ? (*err = damage, -1) : 0;
+    return damage.code ? err_set(err, damage.code, "%s", damage.msg) : 0;
 }
 
 int tree_find(struct git_batch *batch, const char *tree, const char *path, struct buf *ret_id,

@@ -125,10 +125,9 @@ static bool has_prefix(const struct tree_entry *start, const struct tree_entry *
 static bool has_clash(const struct edit *e, const struct buf *tree)
 {
     VEC(struct tree_entry) files = {0}; /* files whose names are prefixes of the last name */
-    struct err none = {0};
     bool clash = false;
     size_t pos = 0;
-    for (struct tree_entry at; !clash && tree_next(tree, e->id_len, &pos, &at, &none);) {
+    for (struct tree_entry at; !clash && tree_next(tree, e->id_len, &pos, &at, NULL);) {
         while (files.n && !has_prefix(&files.v[files.n - 1], &at))
             files.n--;
         clash = at.is_tree && files.n && files.v[files.n - 1].len == at.len;

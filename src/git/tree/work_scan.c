@@ -263,7 +263,7 @@ static bool scan_tree(struct walk *w, const char *work_tree)
     }
     w->found->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);) {
-        w->found->no_attributes = w->found->no_attributes && !git_index_is_attributes(&e);
+        w->found->no_attributes = w->found->no_attributes && !git_index_is_attributes(e.path);
         good = git_index_is_plain(&e) && check_entry(w, &e);
     }
     good = good && git_index_root(&w->index); /* the index still ends as in is_of_tree() */

@@ -3,9 +3,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,9 +82,8 @@ static int64_t read_event(const struct cgroup *cg, const char *name, const char 
 {
     autofree char *path = mem_printf("%s/%s", cg->dir, name);
     autobuf struct buf text = BUF_INIT;
-    struct err err;
     size_t len = strlen(key);
-    if (file_read(path, FILE_MAX, &text, &err))
+    if (file_read(path, FILE_MAX, &text, NULL))
         return 0;
     for (char *next = text.s, *line; (line = strsep(&next, "\n"));) {
         if (strncmp(line, key, len) == 0 && line[len] == ' ')
@@ -144,40 +142,36 @@ void cgroup_sweep(const char *place, const char *run, pid_t pid)
 {
     autofree char *prefix =
         pid ? mem_printf("anabranch-%s-%d", run, (int)pid) : mem_printf("anabranch-%s-", run);
-    DIR *dir = opendir(place);
-    for (struct dirent *d; dir && (d = readdir(dir));) {
+    autodir DIR *dir = opendir(place);
+    for (struct dirent *d; (d = dir_next(dir));) {
         bool ours =
             pid ? strcmp(d->d_name, prefix) == 0 : strncmp(d->d_name, prefix, strlen(prefix)) == 0;
         struct cgroup cg = {.dir = ours ? mem_printf("%s/%s", place, d->d_name) : NULL, .fd = -1};
-        struct err err;
         cg.fd = ours ? open(cg.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
         if (cg.fd >= 0)
-            (void)cgroup_kill(&cg, &err);
+            (void)cgroup_kill(&cg, NULL);
         cgroup_remove(&cg);
     }
-    if (dir)
-        (void)closedir(dir);
 }
 
 bool cgroup_limit(const struct cgroup *cg, int64_t memory, int64_t processes, double cpu)
 {
-    struct err err;
     char number[64];
     bool all = true;
     if (memory) {
         (void)snprintf(number, sizeof(number), "%lld", (long long)memory);
-        all = write_control(cg, "memory.max", number, &err) == 0;
-        (void)write_control(cg, "memory.swap.max", "0", &err); /* the kernel may not count swap */
-        (void)write_control(cg, "memory.oom.group", "1", &err);
+        all = write_control(cg, "memory.max", number, NULL) == 0;
+        (void)write_control(cg, "memory.swap.max", "0", NULL); /* the kernel may not count swap */
+        (void)write_control(cg, "memory.oom.group", "1", NULL);
     }
     if (processes) {
         (void)snprintf(number, sizeof(number), "%lld", (long long)processes);
-        all = write_control(cg, "pids.max", number, &err) == 0 && all;
+        all = write_control(cg, "pids.max", number, NULL) == 0 && all;
     }
     if (cpu > 0) {
         (void)snprintf(number, sizeof(number), "%lld %d", (long long)(cpu * CPU_PERIOD),
                        CPU_PERIOD);
-        all = write_control(cg, "cpu.max", number, &err) == 0 && all;
+        all = write_control(cg, "cpu.max", number, NULL) == 0 && all;
     }
     return all;
 }

@@ -139,11 +139,10 @@ static void limit_processors(double cpu)
 /* The guard itself watches the limits that the kernel cannot enforce. */
 static void set_limits(struct container *c, const struct limits *limits)
 {
-    struct err err;
     if (!limits->memory && !limits->processes && limits->cpu <= 0)
         return;
     if (!c->cgroup.dir && c->means != CONTAIN_GROUP)
-        (void)make_cgroup(c, &err);
+        (void)make_cgroup(c, NULL);
     c->limited =
         c->cgroup.dir && cgroup_limit(&c->cgroup, limits->memory, limits->processes, limits->cpu);
     if (!c->limited && limits->cpu > 0)
@@ -305,11 +304,10 @@ static void stop_listed(const struct container *c)
 /* One write reaches every process in the control group. */
 static void signal_cgroup(const struct container *c, int signal)
 {
-    struct err err;
     if (signal == SIGKILL)
-        (void)cgroup_kill(&c->cgroup, &err);
+        (void)cgroup_kill(&c->cgroup, NULL);
     else if (signal == SIGSTOP || signal == SIGCONT)
-        (void)cgroup_freeze(&c->cgroup, signal == SIGSTOP, &err);
+        (void)cgroup_freeze(&c->cgroup, signal == SIGSTOP, NULL);
 }
 
 void container_signal(const struct container *c, int signal)
@@ -353,8 +351,7 @@ static bool end_init(struct container *c)
     if (c->child || all.all.n)
         return true;
     (void)kill(c->ns.init, SIGKILL);
-    while (waitpid(c->ns.init, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(c->ns.init, NULL, NULL);
     c->ns.init = 0;
     return false;
 }

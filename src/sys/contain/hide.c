@@ -3,6 +3,7 @@
 #ifdef __linux__
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/beneath.h"
 #include "sys/own_fd.h"
 
@@ -28,13 +29,6 @@ static int open_below(int folder, const char *path, int *ret_fd, struct err *err
 {
     *ret_fd = beneath_at(folder, path);
     return *ret_fd < 0 ? err_sys(err, "open '%s'", path) : 0;
-}
-
-/* Returns the part of `path` below the hidden folder, or NULL. */
-static const char *get_path_below(const struct hiding *h, const char *path)
-{
-    size_t len = strlen(h->folder);
-    return strncmp(path, h->folder, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
 static int make_folders(int top, const char *path, struct err *err)
@@ -94,7 +88,7 @@ static void part_done(struct part *p)
 static int open_part(const struct hiding *h, int folder, const char *path, struct part *p,
                      struct err *err)
 {
-    p->path = path ? get_path_below(h, path) : NULL;
+    p->path = path ? str_below(path, h->folder) : NULL;
     if (path && !p->path)
         return err_set(err, ERR_INPUT, "'%s' is not below '%s'", path, h->folder);
     return path ? open_below(folder, p->path, &p->fd, err) : 0;

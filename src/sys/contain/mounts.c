@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,14 +36,13 @@ static char *point_of(char *line)
 
 char *mount_below(const char *folder)
 {
-    size_t len = strlen(folder);
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
     autofree char *line = NULL;
     char *found = NULL;
     size_t size = 0;
     while (mounts && !found && getline(&line, &size, mounts) > 0) {
         const char *point = point_of(line);
-        if (point && strncmp(point, folder, len) == 0 && point[len] == '/')
+        if (point && str_below(point, folder))
             found = mem_str(point);
     }
     if (mounts)

@@ -3,17 +3,15 @@
 #include "base/own.h"
 #include "sys/contain/clone_process.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/spawn.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #ifdef __linux__
@@ -72,12 +70,10 @@ static int set_up_init(bool users, uid_t uid, gid_t gid, const struct hiding *hi
 static int check_ssh(struct err *err)
 {
     static const char folder[] = "/etc/ssh/ssh_config.d";
-    DIR *dir = opendir(folder);
+    autodir DIR *dir = opendir(folder);
     bool some = false;
-    for (struct dirent *d; dir && !some && (d = readdir(dir));)
+    for (struct dirent *d; !some && (d = dir_next(dir));)
         some = *d->d_name != '.';
-    if (dir)
-        (void)closedir(dir);
     return some ? err_set(err, ERR_ENV, "in a user namespace ssh would refuse the files in '%s'",
                           folder)
                 : 0;
@@ -117,8 +113,7 @@ static int read_report(int fd, pid_t pid, struct err *err)
         ;
     if (n == 1 && *text == '+')
         return 0;
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(pid, NULL, NULL);
     text[n > 0 ? n : 0] = '\0';
     return err_set(err, ERR_ENV, "%s", n > 0 ? text : "it ended at once");
 }
@@ -179,8 +174,7 @@ int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err
         enter_namespaces(ns->init, err) == 0)
         return 0;
     (void)kill(ns->init, SIGKILL);
-    while (waitpid(ns->init, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(ns->init, NULL, NULL);
     namespace_close(ns);
     return -1;
 }

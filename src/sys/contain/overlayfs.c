@@ -6,8 +6,10 @@
 #include "sys/contain/namespace.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
+#include "sys/proc/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +19,6 @@
 #include <unistd.h>
 
 #ifdef __linux__
-#include <dirent.h>
 #include <limits.h>
 #include <linux/nsfs.h>
 #include <sched.h>
@@ -26,7 +27,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 
 static bool entered;
@@ -68,11 +68,7 @@ static int join_namespace(pid_t pid, const char *kind, int type, struct err *err
 static bool can_see(pid_t pid, const char *folder)
 {
     autofree char *theirs = mem_printf("/proc/%d/root%s", (int)pid, folder ? folder : "");
-    struct stat a, b;
-    if (!folder)
-        return true;
-    return stat(theirs, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
+    return !folder || file_is_same(theirs, folder);
 }
 
 int overlay_join(pid_t pid, const char *needs, struct err *err)
@@ -273,9 +269,9 @@ static int try_overlay(const struct overlay *o, struct err *err)
 
 static int try_in_child(const struct overlay *o, struct err *err)
 {
-    int ends[2], status;
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return err_sys(err, "make a pipe");
+    int ends[2], status = -1;
+    if (spawn_pipe(ends, err))
+        return -1;
     autoclose int reader = ends[0], writer = ends[1];
     pid_t pid = fork();
     if (pid < 0)
@@ -290,8 +286,7 @@ static int try_in_child(const struct overlay *o, struct err *err)
     ssize_t n;
     while ((n = read(reader, text, sizeof(text) - 1)) < 0 && errno == EINTR)
         ;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(pid, &status, NULL);
     text[n > 0 ? n : 0] = '\0';
     return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "the test did not finish");
 }
@@ -299,18 +294,15 @@ static int try_in_child(const struct overlay *o, struct err *err)
 /* Removes what killed probes have left. */
 static void sweep_dead(const char *dir)
 {
-    struct err fail_unsupported = {0};
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    autodir DIR *d = opendir(dir);
+    for (struct dirent *e; (e = dir_next(d));) {
         long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
                        ? strtol(e->d_name + strlen(PROBE), NULL, 10)
                        : 0;
         autofree char *path = mem_printf("%s/%s", dir, e->d_name);
         if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-            (void)dirs_remove(path, &fail_unsupported);
+            (void)dirs_remove(path, NULL);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 static int probe_mount(const char *dir, struct err *err)
@@ -319,12 +311,11 @@ static int probe_mount(const char *dir, struct err *err)
     autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
     autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
-    struct err fail_unsupported = {0};
     int rc = dirs_make(lower, err) || dirs_make(upper, err) || dirs_make(work, err) ||
                      dirs_make(at, err) || try_in_child(&o, err)
                  ? -1
                  : 0;
-    (void)dirs_remove(own, &fail_unsupported);
+    (void)dirs_remove(own, NULL);
     return rc;
 }
 

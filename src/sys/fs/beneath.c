@@ -2,10 +2,8 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/str.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -215,17 +213,8 @@ bool file_id_is_at(const struct file_id *id, int folder, const char *name)
 
 bool beneath_is_empty(int folder)
 {
-    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    size_t n = 0;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
-        n += !str_is_dots(e->d_name);
-    bool empty = dir && n == 0;
-    if (dir)
-        (void)closedir(dir);
-    return empty;
+    autodir DIR *dir = dir_list(folder);
+    return dir && !dir_next(dir);
 }
 
 int beneath_rename(int folder, const char *name, int to, const char *as)

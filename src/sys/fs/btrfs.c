@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/dirs.h"
 #include "sys/own_fd.h"
 
@@ -44,9 +45,8 @@ static int open_btrfs(const char *path, int *ret_fd, struct err *err)
 /* Opens the parent folder of a path; *ret_name is the last part. */
 static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str("./");
-    *ret_name = slash ? slash + 1 : path;
+    const char *name = *ret_name = str_last_part(path);
+    autofree char *parent = name > path ? mem_dup(path, (size_t)(name - path)) : mem_str("./");
     if (!**ret_name || strlen(*ret_name) > BTRFS_SUBVOL_NAME_MAX)
         return err_set(err, ERR_ENV, "'%s' is no name of a subvolume", path);
     return open_btrfs(parent, ret_fd, err);
@@ -221,12 +221,11 @@ static int try_snapshot(const char *dir, bool *ret_drop, struct err *err)
         return err_sys(err, "choose a name in '%s'", dir);
     autofree char *one = mem_printf("%s/.anabranch-try-%016" PRIx64 ".gone", dir, random);
     autofree char *two = mem_printf("%s/.anabranch-tried-%016" PRIx64 ".gone", dir, random);
-    struct err none = {0};
     if (btrfs_make(one, err))
         return -1;
     int rc = btrfs_snapshot(one, two, err);
     *ret_drop = rc == 0 && btrfs_drop(two);
-    int left = (rc == 0 && dirs_remove(two, err)) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
+    int left = (rc == 0 && dirs_remove(two, err)) || dirs_remove(one, rc ? NULL : err) ? -1 : 0;
     return rc || left ? -1 : 0;
 }
 

@@ -5,13 +5,10 @@
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
-#include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -266,14 +263,10 @@ static int copy_file(struct copy *c, const char *name, struct err *err)
 
 static int copy_link(struct copy *c, const char *name, const struct stat *st, struct err *err)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(c->src, name, target, sizeof(target) - 1);
-    if (n < 0 && errno == ENOENT)
-        return 0;
-    if (n < 0)
-        return err_sys(err, "read the link '%s/%s'", c->dir, name);
-    target[n] = '\0';
-    if (symlinkat(target, c->dst, name) < 0)
+    autobuf struct buf target = BUF_INIT;
+    if (file_read_link(c->src, name, &target))
+        return errno == ENOENT ? 0 : err_sys(err, "read the link '%s/%s'", c->dir, name);
+    if (symlinkat(target.s, c->dst, name) < 0)
         return errno == EEXIST ? 0 : err_sys(err, "make the link '%s/%s'", c->dir, name);
     struct timespec times[2] = {st->st_atim, st->st_mtim};
     if (utimensat(c->dst, name, times, AT_SYMLINK_NOFOLLOW) < 0)
@@ -298,7 +291,7 @@ static int copy_entry(struct copy *c, const char *path, struct err *err)
     return S_ISLNK(st.st_mode) ? copy_link(c, name, &st, err) : 0;
 }
 
-static bool is_linked_worktree(const char *dir)
+bool copy_is_linked_worktree(const char *dir)
 {
     autofree char *path = mem_printf("%s/.git", dir);
     struct stat st;
@@ -310,7 +303,7 @@ static int copy_visited(struct copy *c, FTS *fts, FTSENT *e, struct err *err)
     const char *path = e->fts_path + strlen(c->from) + 1;
     switch (e->fts_info) {
     case FTS_D:
-        if (is_linked_worktree(e->fts_path)) {
+        if (copy_is_linked_worktree(e->fts_path)) {
             (void)fts_set(fts, e, FTS_SKIP);
             return 0;
         }
@@ -331,7 +324,7 @@ static int copy_tree(struct copy *c, const char *path, struct err *err)
 {
     autofree char *top = mem_printf("%s/%.*s", c->from, (int)strlen(path) - 1, path);
     char *const roots[] = {top, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!fts)
         return err_sys(err, "look into '%s'", top);
     int rc = 0;
@@ -339,7 +332,6 @@ static int copy_tree(struct copy *c, const char *path, struct err *err)
         rc = copy_visited(c, fts, e, err);
     if (rc == 0 && errno && errno != ENOENT)
         rc = err_sys(err, "look into '%s'", top);
-    (void)fts_close(fts);
     return rc;
 }
 

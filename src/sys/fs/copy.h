@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct copy;
@@ -25,6 +26,8 @@ int copy_open(struct copy **ret, const char *from, const char *to, struct err *e
 /* Copies a file, a symlink or, if the path ends with a slash, a folder with its contents. It skips
  * worktrees and submodules below that folder: their `.git` files must not exist twice. */
 int copy_path(struct copy *c, const char *path, struct err *err);
+
+bool copy_is_linked_worktree(const char *dir);
 
 /* Makes the folder at a path and its parents, with the modes and times of the originals. Copies
  * nothing in it. */

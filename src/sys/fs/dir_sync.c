@@ -6,13 +6,13 @@
 #include "base/vec.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/copy.h"
 #include "sys/fs/dirs.h"
-#include "sys/own_fd.h"
+#include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,19 +78,12 @@ static bool is_folder(const FTSENT *e)
     return S_ISDIR(e->fts_statp->st_mode);
 }
 
-static bool is_linked_worktree(const FTSENT *e)
-{
-    autofree char *path = mem_printf("%s/.git", e->fts_path);
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
 static bool is_left_out(FTS *fts, FTSENT *e)
 {
     mode_t mode = e->fts_statp->st_mode;
     if (!S_ISDIR(mode))
         return !S_ISREG(mode) && !S_ISLNK(mode);
-    if (!is_linked_worktree(e))
+    if (!copy_is_linked_worktree(e->fts_path))
         return false;
     e->fts_number = LEFT_OUT;
     (void)fts_set(fts, e, FTS_SKIP);
@@ -112,11 +105,6 @@ static int begin_change(struct walk *w, struct err *err)
         return 0;
     w->differs = true;
     return w->m->before && !w->m->look ? w->m->before(w->m->ctx, err) : 0;
-}
-
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
 /* Makes the folder of a path writable if its owner may not write to it, until finish_folder(). */
@@ -250,10 +238,9 @@ static bool have_same_bytes(struct walk *w)
 
 static bool have_same_target(const struct walk *w)
 {
-    char a[PATH_MAX], b[PATH_MAX];
-    ssize_t n = readlink(w->src_entry->fts_path, a, sizeof(a));
-    ssize_t k = readlink(w->dst_entry->fts_path, b, sizeof(b));
-    return n >= 0 && n == k && memcmp(a, b, (size_t)n) == 0;
+    autobuf struct buf a = BUF_INIT, b = BUF_INIT;
+    return file_read_link(AT_FDCWD, w->src_entry->fts_path, &a) == 0 &&
+           file_read_link(AT_FDCWD, w->dst_entry->fts_path, &b) == 0 && strcmp(a.s, b.s) == 0;
 }
 
 static bool is_same(struct walk *w)
@@ -264,7 +251,8 @@ static bool is_same(struct walk *w)
         return false;
     if (S_ISLNK(s->st_mode))
         return have_same_target(w);
-    bool known = is_before(&s->st_ctim, &w->m->looked) && is_before(&d->st_ctim, &w->m->changed);
+    bool known =
+        clock_is_later(&w->m->looked, &s->st_ctim) && clock_is_later(&w->m->changed, &d->st_ctim);
     return known || have_same_bytes(w);
 }
 
@@ -325,10 +313,8 @@ static int sync_trees(struct walk *w, struct err *err)
 
 static void walk_done(struct walk *w)
 {
-    if (w->src)
-        (void)fts_close(w->src);
-    if (w->dst)
-        (void)fts_close(w->dst);
+    own_fts_close(&w->src);
+    own_fts_close(&w->dst);
     for (size_t i = 0; i < w->left_folders.n; i++)
         free(w->left_folders.v[i].path);
     vec_done(&w->left_folders);

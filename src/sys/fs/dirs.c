@@ -3,16 +3,14 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
-#include "base/text/str.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
 #include "sys/interrupt.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/time_limits.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -33,6 +31,7 @@ enum {
     PAUSE_MIN_NS = 200 * 1000,
     PAUSE_MAX_NS = 10 * 1000 * 1000,
     LOCK_LINE_MAX = 256,
+    SHARE_TRIES = 20,
 };
 
 static bool make_one(const char *path, mode_t mode)
@@ -128,15 +127,12 @@ int dirs_remove_file(const char *path, struct err *err)
 
 int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
 {
-    DIR *dir = opendir(path);
+    autodir DIR *dir = opendir(path);
     int rc = 0;
     if (!dir)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (!str_is_dots(e->d_name))
-            rc = fn(ctx, path, e->d_name, err);
-    }
-    (void)closedir(dir);
+    for (struct dirent *e; rc == 0 && (e = dir_next(dir));)
+        rc = fn(ctx, path, e->d_name, err);
     return rc;
 }
 
@@ -152,13 +148,10 @@ static DIR *open_folder(const char *path, struct err *err)
             (void)err_set(err, why.code, "look into '%s': %s", path, why.msg);
         return NULL;
     }
-    int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    DIR *dir = dir_list(at);
     if (dir)
         return dir;
     (void)err_sys(err, "look into '%s'", path);
-    if (fd >= 0)
-        (void)close(fd);
     errno = EINVAL;
     return NULL;
 }
@@ -166,18 +159,16 @@ static DIR *open_folder(const char *path, struct err *err)
 int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
                         struct err *err)
 {
-    DIR *dir = open_folder(path, err);
+    autodir DIR *dir = open_folder(path, err);
     int rc = 0;
     if (!dir)
         return errno ? -1 : 0;
-    for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
-        if (str_is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
-            !str_ends(d->d_name, ending))
+    for (struct dirent *d; rc == 0 && (d = dir_next(dir));) {
+        if (!str_begins(d->d_name, beginning) || !str_ends(d->d_name, ending))
             continue;
         autofree char *entry = mem_printf("%s/%s", path, d->d_name);
         rc = remove_tree(dirfd(dir), d->d_name, entry, err);
     }
-    (void)closedir(dir);
     return rc;
 }
 
@@ -185,9 +176,7 @@ int dirs_remove_entries(const char *path, const char *beginning, const char *end
 static int remove_endings(DIR *dir, const char *path, const char *ending, struct strv *folders,
                           struct err *err)
 {
-    for (struct dirent *d; (d = readdir(dir));) {
-        if (str_is_dots(d->d_name))
-            continue;
+    for (struct dirent *d; (d = dir_next(dir));) {
         if (d->d_type == DT_DIR)
             strv_pushf(folders, "%s/%s", path, d->d_name);
         else if (str_ends(d->d_name, ending) && unlinkat(dirfd(dir), d->d_name, 0) < 0 &&
@@ -203,13 +192,8 @@ int dirs_remove_endings(const char *path, const char *ending, struct err *err)
     strv_push(&folders, path);
     for (size_t i = 0; i < folders.n; i++) { /* the list grows meanwhile */
         autofree char *folder = mem_str(folders.v[i]);
-        DIR *dir = open_folder(folder, err);
-        if (!dir && errno)
-            return -1;
-        int rc = dir ? remove_endings(dir, folder, ending, &folders, err) : 0;
-        if (dir)
-            (void)closedir(dir);
-        if (rc)
+        autodir DIR *dir = open_folder(folder, err);
+        if (dir ? remove_endings(dir, folder, ending, &folders, err) : errno)
             return -1;
     }
     return 0;
@@ -311,6 +295,19 @@ int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
 int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
 {
     return lock_file(path, LOCK_SH, 0, ret_fd, err);
+}
+
+int dirs_share_lock(const char *path, int *ret_fd, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    *ret_fd = -1;
+    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && file_exists(path); i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        if (dirs_try_share_lock(path, ret_fd, err))
+            return -1;
+    }
+    return 0;
 }
 
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

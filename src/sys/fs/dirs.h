@@ -51,6 +51,10 @@ int dirs_try_lock(const char *path, int *ret_fd, struct err *err);
 /* The same for a shared lock: several processes may have it while nobody has the exclusive one. */
 int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err);
 
+/* The same if the file exists, else *ret_fd is -1. Retries for a moment: another process that looks
+ * whether the lock is free holds it briefly. */
+int dirs_share_lock(const char *path, int *ret_fd, struct err *err);
+
 /* The same as dirs_lock(), but waits without a limit. After a second it calls `waiting` (may be
  * NULL) with the name of the holder. ERR_ENV if a signal asks us to stop (sys/interrupt.h). */
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

@@ -1,8 +1,9 @@
 #include "sys/fs/disk_use.h"
 
+#include "sys/own_dir.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <sys/stat.h>
 
 enum { BLOCK = 512 }; /* the unit of st_blocks, whatever the file system's block size is */
@@ -68,7 +69,7 @@ static void count_entry(struct disk_use *u, FTS *fts, FTSENT *e)
 void disk_use_add(struct disk_use *u, const char *path)
 {
     char *const roots[] = {(char *)path, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!fts) {
         u->partial = true;
         return;
@@ -76,5 +77,4 @@ void disk_use_add(struct disk_use *u, const char *path)
     for (FTSENT *e; (errno = 0, e = fts_read(fts));)
         count_entry(u, fts, e);
     u->partial = u->partial || (errno && errno != ENOENT);
-    (void)fts_close(fts);
 }

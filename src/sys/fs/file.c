@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -176,6 +177,13 @@ bool file_is_folder(const char *path)
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+bool file_is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
+}
+
 bool file_resolves(const char *path)
 {
     return access(path, F_OK) == 0;
@@ -185,6 +193,32 @@ bool file_resolves_in(const char *dir, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     return file_resolves(path);
+}
+
+int file_read_link(int folder, const char *name, struct buf *out)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, name, target, sizeof(target));
+    if ((size_t)n == sizeof(target))
+        errno = ENAMETOOLONG;
+    if (n < 0 || (size_t)n == sizeof(target))
+        return -1;
+    buf_add(out, target, (size_t)n);
+    return 0;
+}
+
+bool file_read_exactly(int fd, size_t len, struct buf *out)
+{
+    size_t end = out->len + len;
+    buf_reserve(out, len);
+    while (out->len < end) {
+        ssize_t n = read(fd, out->s + out->len, end - out->len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        out->len += n > 0 ? (size_t)n : 0;
+        out->s[out->len] = '\0';
+    }
+    return true;
 }
 
 int file_write(int fd, const char *s, size_t len)

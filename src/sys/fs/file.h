@@ -43,9 +43,19 @@ bool file_exists(const char *path);
 bool file_is_link(const char *path);
 bool file_is_folder(const char *path);
 
+/* True if both paths lead to the same file or folder, also through symlinks. */
+bool file_is_same(const char *a, const char *b);
+
 /* True if the path, or the name in a folder, leads to something, also through symlinks. */
 bool file_resolves(const char *path);
 bool file_resolves_in(const char *dir, const char *name);
+
+/* Appends the target of a symlink in an open folder (AT_FDCWD: a path). Returns -1 with errno; a
+ * target that is too long for a path is ENAMETOOLONG. */
+int file_read_link(int folder, const char *name, struct buf *out);
+
+/* Appends exactly `len` bytes; false if there are fewer. */
+bool file_read_exactly(int fd, size_t len, struct buf *out);
 
 /* Writes all bytes to a descriptor. Returns -1 with errno on failure. */
 int file_write(int fd, const char *s, size_t len);

@@ -6,7 +6,7 @@
 #include "base/text/str.h"
 #include "sys/fs/file.h"
 
-#include <limits.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,13 +26,12 @@ static void drop_last(struct buf *path)
  * read it. */
 static bool follow_link(struct buf *path, char **rest)
 {
-    char text[PATH_MAX];
-    ssize_t len = readlink(path->s, text, sizeof(text));
-    if (len < 0 || (size_t)len == sizeof(text))
+    autobuf struct buf target = BUF_INIT;
+    if (file_read_link(AT_FDCWD, path->s, &target))
         return false;
     autofree char *old = *rest;
-    *rest = mem_printf("%.*s/%s", (int)len, text, old);
-    if (*text == '/')
+    *rest = mem_printf("%s/%s", target.s, old);
+    if (*target.s == '/')
         buf_cut(path, 0);
     else
         drop_last(path);

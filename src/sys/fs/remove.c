@@ -5,13 +5,11 @@
 #include "base/own.h"
 #include "base/strv.h"
 #include "base/text/shell_quote.h"
-#include "base/text/str.h"
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/btrfs.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -206,12 +204,10 @@ static bool reopen_above(struct removal *r)
     struct stat st;
     if (l->dir)
         return true;
-    int fd = openat(dirfd(get_current_level(r)->dir), "..",
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int fd = openat(dirfd(get_current_level(r)->dir), "..",
+                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
-        l->dir = fdopendir(fd);
-    if (!l->dir && fd >= 0)
-        (void)close(fd);
+        l->dir = dir_take(steal_fd(&fd));
     return l->dir;
 }
 
@@ -259,8 +255,8 @@ static void remove_next(struct removal *r, int at)
     struct level *l = get_current_level(r);
     const struct dirent *e;
     do {
-        e = readdir(l->dir);
-    } while (e && (str_is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
+        e = dir_next(l->dir);
+    } while (e && map_get(&l->failed, e->d_name, strlen(e->d_name)));
     if (e)
         remove_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
     else

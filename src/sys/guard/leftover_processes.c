@@ -80,8 +80,7 @@ int leftover_processes_end(const char *const *marks, int64_t time_limit, struct 
 static void end_cgroups(const char *run, pid_t guard)
 {
     autobuf struct buf place = BUF_INIT;
-    struct err err;
-    if (cgroup_place(&place, &err) == 0)
+    if (cgroup_place(&place, NULL) == 0)
         cgroup_sweep(place.s, run, guard);
 }
 

@@ -1,6 +1,7 @@
 #include "sys/guard/peer.h"
 
 #include "base/own.h"
+#include "sys/guard/proc_table.h"
 #include "sys/own_fd.h"
 
 #include <errno.h>
@@ -46,14 +47,8 @@ bool peer_parse(const char *text, struct peer_status *ret)
 
 static bool read_status(pid_t pid, struct peer_status *ret)
 {
-    char path[64], text[STATUS_MAX];
-    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    return peer_parse(text, ret);
+    char text[STATUS_MAX];
+    return proc_table_read(pid, "status", text, sizeof(text)) && peer_parse(text, ret);
 }
 
 /* The /proc of another pid namespace shows other numbers. */

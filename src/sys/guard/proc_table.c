@@ -1,10 +1,10 @@
 #include "sys/guard/proc_table.h"
 
 #include "base/own.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -49,19 +49,20 @@ int proc_table_open(pid_t pid, const char *name, int flags)
     return openat(proc_fd, path, flags | O_RDONLY | O_CLOEXEC);
 }
 
+bool proc_table_read(pid_t pid, const char *name, char *text, size_t size)
+{
+    autoclose int fd = proc_table_open(pid, name, 0);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
 /* Parses /proc/PID/stat. The name in brackets may contain anything, so it ends at the last
  * bracket. */
 static bool read_stat(pid_t pid, struct entry *ret)
 {
     char text[1024];
-    autoclose int fd = proc_table_open(pid, "stat", 0);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, text, sizeof(text) - 1);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    const char *rest = strrchr(text, ')');
+    const char *rest = proc_table_read(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
     if (!rest || strlen(rest) < 4)
         return false;
     enum { EXITING = 4, KERNEL = 0x200000 }; /* flags that Linux shows */
@@ -121,28 +122,19 @@ static int compare_pids(const void *a, const void *b)
 
 static DIR *open_proc(void)
 {
-    if (proc_fd < 0)
-        return opendir("/proc");
-    autoclose int fd = openat(proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (dir)
-        (void)steal_fd(&fd);
-    return dir;
+    return proc_fd < 0 ? opendir("/proc") : dir_list(proc_fd);
 }
 
 static void read_table(struct table *t)
 {
-    DIR *dir = open_proc();
-    if (!dir)
-        return;
-    for (struct dirent *d; (d = readdir(dir));) {
+    autodir DIR *dir = open_proc();
+    for (struct dirent *d; (d = dir_next(dir));) {
         char *end;
         long pid = strtol(d->d_name, &end, 10);
         struct entry e;
         if (pid > 0 && !*end && read_stat((pid_t)pid, &e))
             vec_push(&t->all, e);
     }
-    (void)closedir(dir);
     if (t->all.n)
         qsort(t->all.v, t->all.n, sizeof(*t->all.v), compare_pids);
 }
@@ -216,13 +208,10 @@ static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *
 bool proc_table_is_in(pid_t pid, const char *folder)
 {
     char path[64], at[4096];
-    size_t len = strlen(folder);
     (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
     ssize_t n = readlink(path, at, sizeof(at) - 1);
-    if (n < 0 || (size_t)n < len)
-        return false;
-    at[n] = '\0';
-    return strncmp(at, folder, len) == 0 && (!at[len] || at[len] == '/');
+    at[n > 0 ? n : 0] = '\0';
+    return n > 0 && str_is_in(at, folder);
 }
 
 pid_t proc_table_in(const char *folder)
@@ -341,14 +330,12 @@ static void search_marked(struct proc_table *procs, const char *const *marks,
 static void search_new(struct proc_table *procs, const char *const *marks, struct table *seen)
 {
     VEC(pid_t) pids = {0};
-    DIR *dir = open_proc();
-    for (struct dirent *d; dir && (d = readdir(dir));) {
+    autodir DIR *dir = open_proc();
+    for (struct dirent *d; (d = dir_next(dir));) {
         pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
         if (pid > 0 && !find_entry(seen, pid))
             vec_push(&pids, pid);
     }
-    if (dir)
-        (void)closedir(dir);
     for (size_t i = pids.n; i-- > 0;) {
         struct entry e;
         if (!read_stat(pids.v[i], &e))
@@ -421,10 +408,8 @@ static bool has_variable(pid_t pid, const char *name)
 static bool is_our_program(pid_t pid)
 {
     char path[64];
-    struct stat own, other;
     (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
-           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+    return file_is_same("/proc/self/exe", path);
 }
 
 /* Compares only names, for when the system shows nothing more. */
@@ -485,8 +470,7 @@ bool proc_table_program_in(const char *name, const char *folder, const char *var
 static bool is_below_any(const char *path, const struct strv *folders)
 {
     for (size_t i = 0; i < folders->n; i++) {
-        size_t len = strlen(folders->v[i]);
-        if (strncmp(path, folders->v[i], len) == 0 && (!path[len] || path[len] == '/'))
+        if (str_is_in(path, folders->v[i]))
             return true;
     }
     return false;

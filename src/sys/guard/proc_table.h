@@ -33,6 +33,9 @@ void proc_table_look_into(int proc);
 /* Opens a file in the /proc folder of a process; -1 if it is missing. */
 int proc_table_open(pid_t pid, const char *name, int flags);
 
+/* Reads the beginning of such a file; false, and an empty text, if the process is gone. */
+bool proc_table_read(pid_t pid, const char *name, char *text, size_t size);
+
 /* Each adds processes to the list, except zombies and ourselves. */
 void proc_table_below(struct proc_table *procs,
                       pid_t root); /* all descendants of root, without root */

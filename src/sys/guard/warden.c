@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 7000 }; /* time for a guard's grace period and its sweep, with a margin */
@@ -39,8 +38,7 @@ void warden_dismiss(struct warden *w)
         return;
     (void)!write(w->lifeline, "q", 1); /* works even if the warden has died */
     own_close(&w->lifeline);
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(w->pid, NULL, NULL);
     *w = (struct warden){0};
 }
 
@@ -62,8 +60,7 @@ static int end_all(const char *run, struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const futile[] = {of_run, WARDEN_MARK, NULL};
-    struct err none = {0};
-    (void)leftover_processes_end(futile, 0, NULL, &none);
+    (void)leftover_processes_end(futile, 0, NULL, NULL);
     return leftover_processes_end_run(run, PATIENCE_MS, NULL, err);
 }
 

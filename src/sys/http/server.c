@@ -149,14 +149,6 @@ size_t http_stream_unsent(const struct http_call *c)
     return evbuffer_get_length(bufferevent_get_output(c->bev));
 }
 
-void http_stream_end(struct http_call *c)
-{
-    c->on_gone = NULL;
-    enter_state(c, ANSWERING, HTTP_ANSWER_MS);
-    if (!http_stream_unsent(c))
-        close_our_side(c);
-}
-
 const struct http_head *http_call_head(const struct http_call *c)
 {
     return &c->head;

@@ -56,11 +56,10 @@ struct http_answer {
 };
 void http_answer(struct http_call *call, const struct http_answer *answer);
 
-/* Begins an answer without an end. http_stream_send() sends data at once, until the client leaves
- * or http_stream_end(). */
+/* Begins an answer without an end. http_stream_send() sends data at once, until the client leaves.
+ */
 void http_stream(struct http_call *call, const char *type);
 void http_stream_send(struct http_call *call, const char *s, size_t len);
 size_t http_stream_unsent(const struct http_call *call); /* bytes still in our buffer */
-void http_stream_end(struct http_call *call);
 
 #endif

@@ -93,11 +93,9 @@ static int reap_process(pid_t pid, int *ret_status, struct err *err)
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
     interrupt_end();
-    while (waitpid(pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return err_sys(err, "wait for a child");
-    }
-    *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (spawn_reap(pid, &status, err))
+        return -1;
+    *ret_status = spawn_code(status);
     return 0;
 }
 
@@ -167,10 +165,4 @@ int proc_filter_in(const int *folder, const struct fence *fence, const struct bu
     autoclose int fd = open_input(in, err);
     return fd < 0 ? -1
                   : capture_child(folder, fence, fd, argv, env, max, out, errout, ret_status, err);
-}
-
-int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
-                struct buf *out, struct buf *errout, int *ret_status, struct err *err)
-{
-    return proc_filter_in(NULL, NULL, in, argv, env, max, out, errout, ret_status, err);
 }

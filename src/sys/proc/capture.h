@@ -17,15 +17,14 @@
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err);
 
-/* The same with the bytes of `in` as standard input. */
-int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
-                struct buf *out, struct buf *errout, int *ret_status, struct err *err);
-
-/* Both in an open folder (NULL: our own) and behind a fence (sys/contain/fence.h; NULL: none). */
+/* The same in an open folder (NULL: our own) and behind a fence (sys/contain/fence.h; NULL: none).
+ */
 struct fence;
 int proc_capture_in(const int *folder, const struct fence *fence, char *const argv[],
                     char *const env[], size_t max, struct buf *out, struct buf *errout,
                     int *ret_status, struct err *err);
+
+/* The same with the bytes of `in` as standard input. */
 int proc_filter_in(const int *folder, const struct fence *fence, const struct buf *in,
                    char *const argv[], char *const env[], size_t max, struct buf *out,
                    struct buf *errout, int *ret_status, struct err *err);

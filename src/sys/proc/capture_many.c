@@ -61,11 +61,9 @@ static int start_job(struct slot *s, struct proc_job *job, struct err *err)
 static int reap_slot(struct slot *s, struct err *err)
 {
     int status;
-    while (waitpid(s->pid, &status, 0) < 0) {
-        if (errno != EINTR)
-            return err_sys(err, "wait for a child");
-    }
-    s->job->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (spawn_reap(s->pid, &status, err))
+        return -1;
+    s->job->status = spawn_code(status);
     s->pid = 0;
     return 0;
 }

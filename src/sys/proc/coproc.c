@@ -70,8 +70,7 @@ bool coproc_stop(struct coproc *c)
         ended = spawn_ended(c->pid, STOP_MS);
         if (!ended)
             spawn_end(c->pid);
-        while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
-            ;
+        (void)spawn_reap(c->pid, &status, NULL);
     }
     buf_done(&c->pending);
     coproc_init(c);

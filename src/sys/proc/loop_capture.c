@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct loop_proc {
@@ -49,7 +48,7 @@ static void on_end(void *ctx, int status)
     struct loop_proc *p = ctx;
     autobuf struct buf out = BUF_INIT;
     read_all(p, &out);
-    p->fn(p->ctx, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), &out);
+    p->fn(p->ctx, spawn_code(status), &out);
     free_process(p);
 }
 
@@ -79,7 +78,6 @@ void loop_capture_cancel(struct loop_proc *p)
     if (!p)
         return;
     (void)kill(-p->pid, SIGKILL); /* it may have ended just now */
-    while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    (void)spawn_reap(p->pid, NULL, NULL);
     free_process(p);
 }

@@ -230,6 +230,20 @@ void spawn_end(pid_t pid)
     (void)kill(-pid, SIGKILL);
 }
 
+int spawn_reap(pid_t pid, int *ret_status, struct err *err)
+{
+    while (waitpid(pid, ret_status, 0) < 0) {
+        if (errno != EINTR)
+            return err_sys(err, "wait for a child");
+    }
+    return 0;
+}
+
+int spawn_code(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 int spawn_pipe(int ends[2], struct err *err)
 {
 #ifdef __APPLE__

@@ -43,6 +43,13 @@ bool spawn_ended(pid_t pid, int64_t ms);
  * second later. Does not reap it. */
 void spawn_end(pid_t pid);
 
+/* Waits for a child and reaps it. *ret_status (or NULL) is as waitpid() returns it. Fails if we
+ * have no such child. */
+int spawn_reap(pid_t pid, int *ret_status, struct err *err);
+
+/* The exit code in such a status, or 128 + the signal that ended it. */
+int spawn_code(int status);
+
 /* Makes a pipe that no other child inherits. */
 int spawn_pipe(int ends[2], struct err *err);
 

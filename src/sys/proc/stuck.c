@@ -3,10 +3,10 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,13 +31,9 @@ struct call {
 /* Reads the first line of a file of a process; false if that fails. */
 static bool read_line(pid_t pid, const char *name, char *line, size_t size)
 {
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, line, size - 1);
-    line[n > 0 ? n : 0] = '\0';
+    bool some = proc_table_read(pid, name, line, size);
     line[strcspn(line, "\n")] = '\0';
-    return n > 0;
+    return some;
 }
 
 static bool is_git(pid_t pid)
@@ -149,9 +145,9 @@ static bool has_endless_device(pid_t pid, struct buf *ret_path)
 {
     char folder[32], name[PATH_MAX];
     (void)snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(folder);
+    autodir DIR *dir = opendir(folder);
     bool found = false;
-    for (const struct dirent *e; dir && !found && (e = readdir(dir));) {
+    for (const struct dirent *e; !found && (e = dir_next(dir));) {
         struct stat st;
         ssize_t n = readlinkat(dirfd(dir), e->d_name, name, sizeof(name) - 1);
         name[n > 0 ? n : 0] = '\0';
@@ -160,8 +156,6 @@ static bool has_endless_device(pid_t pid, struct buf *ret_path)
     }
     if (found)
         buf_addstr(ret_path, name);
-    if (dir)
-        (void)closedir(dir);
     return found;
 }
 
@@ -211,18 +205,16 @@ void stuck_remove_below(const char *folder)
 static bool is_below(const char *path, const char *folder)
 {
     autofree char *real = realpath(folder, NULL);
-    size_t len = real ? strlen(real) : 0;
-    return real && strncmp(path, real, len) == 0 && (path[len] == '/' || !path[len]);
+    return real && str_is_in(path, real);
 }
 
 /* Compares the real folder of the file, after following links. */
 static bool remove_endless(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+    const char *name = str_last_part(path);
+    autofree char *parent = name > path ? mem_dup(path, (size_t)(name - path)) : mem_str(".");
     autofree char *real = realpath(parent, NULL);
     autoclose int at = real ? open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    const char *name = slash ? slash + 1 : path;
     struct stat st;
     bool may = false;
     for (int i = 0; at >= 0 && i < FOLDERS_MAX && folders[i]; i++)

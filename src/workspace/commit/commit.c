@@ -150,9 +150,8 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
 static int unstage_included(const struct git_place *at, const struct commit_job *job,
                             const struct included *brought, struct err *err)
 {
-    autobuf struct buf added = BUF_INIT, out = BUF_INIT, errout = BUF_INIT, strays = BUF_INIT;
+    autobuf struct buf added = BUF_INIT, strays = BUF_INIT;
     autostrv struct strv args = {0};
-    int status = 0;
     if (git_call(at, &added, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
                  "--diff-filter=A", job->start, "--", NULL))
         return -1;
@@ -161,9 +160,7 @@ static int unstage_included(const struct git_place *at, const struct commit_job 
             buf_add(&strays, p, strlen(p) + 1);
     }
     strv_pushl(&args, "update-index", "-z", "--force-remove", "--stdin", NULL);
-    if (strays.len && git_feed(at, &args, &strays, &out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+    return strays.len ? git_ask(at, &args, &strays, NULL, err) : 0;
 }
 
 int commit_has_brought(const struct git_place *at, const char *start, const char *head,
@@ -202,8 +199,7 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
                        const struct included *brought, struct buf *parent, struct err *err)
 {
     bool builds_on = false, strays = false;
-    struct err none;
-    if (workspace_head(job->ws, parent, &none) == 0 &&
+    if (workspace_head(job->ws, parent, NULL) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
     bool has_own = builds_on && strcmp(parent->s, job->start) != 0;
@@ -273,11 +269,10 @@ int commit_draft_make(const struct commit_job *job, const char *tip, struct comm
     struct git_place at = get_attempt_place(job);
     autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf head = BUF_INIT;
-    struct err none;
     if (included_open(&brought, job->brought, job->root, err) ||
         find_tree(&at, job, &brought, &ret->tree, err))
         return -1;
-    if (workspace_head(job->ws, &head, &none)) { /* the agent has left no usable HEAD */
+    if (workspace_head(job->ws, &head, NULL)) { /* the agent has left no usable HEAD */
         buf_cut(&head, 0);
         buf_addstr(&head, job->start);
     }

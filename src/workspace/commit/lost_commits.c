@@ -107,9 +107,8 @@ static void read_refs(struct candidates *c, const struct workspace *ws)
     struct git_place at = workspace_place(ws);
     autofree char *refs = mem_printf("%s/refs", ws->admin);
     autobuf struct buf out = BUF_INIT;
-    struct err none = {0};
     if (access(refs, F_OK) < 0 ||
-        git_call(&at, &out, &none, "for-each-ref", "--format=%(objecttype) %(objectname)",
+        git_call(&at, &out, NULL, "for-each-ref", "--format=%(objecttype) %(objectname)",
                  "refs/worktree", "refs/bisect", "refs/rewritten", NULL))
         return;
     for (char *rest = out.s, *line; (line = strsep(&rest, "\n"));) {
@@ -122,8 +121,7 @@ static void read_branch(struct candidates *c, const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
     autobuf struct buf id = BUF_INIT;
-    struct err none = {0};
-    if (ws->branch && git_resolve(&at, ws->branch, &id, &none) == 0)
+    if (ws->branch && git_resolve(&at, ws->branch, &id, NULL) == 0)
         add_candidate(c, id.s, id.len);
 }
 
@@ -134,8 +132,7 @@ static int list_unreachable(const struct workspace *ws, const struct candidates 
 {
     struct git_place at = {.git_dir = ws->common};
     autostrv struct strv args = {0};
-    autobuf struct buf in = BUF_INIT, errout = BUF_INIT;
-    int status;
+    autobuf struct buf in = BUF_INIT;
     for (size_t i = 0; i < c->ids.n; i++)
         buf_addf(&in, "%s\n", c->ids.v[i]);
     strv_pushl(&args, "rev-list", "--stdin", "--ignore-missing", "--single-worktree", "--not",
@@ -145,9 +142,7 @@ static int list_unreachable(const struct workspace *ws, const struct candidates 
     if (ws->branch)
         strv_pushf(&args, "--exclude=%s", ws->branch);
     strv_pushl(&args, "--exclude=refs/heads/anabranch/*", "--all", NULL);
-    if (git_feed(&at, &args, &in, out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git rev-list: %s", errout.s) : 0;
+    return git_ask(&at, &args, &in, out, err);
 }
 
 /* After a power failure a commit may lack its parents. git cannot walk its history, and we cannot
@@ -179,8 +174,7 @@ static int keep_tips(const struct workspace *ws, const struct candidates *c, cha
     struct git_place at = {.git_dir = ws->common};
     automap struct map lost = {0};
     autostrv struct strv args = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
+    autobuf struct buf out = BUF_INIT;
     for (char *next = list, *id; (id = strsep(&next, "\n")) && *id;)
         (void)map_put(&lost, id, strlen(id), list);
     strv_pushl(&args, "merge-base", "--independent", NULL);
@@ -188,10 +182,8 @@ static int keep_tips(const struct workspace *ws, const struct candidates *c, cha
         if (map_get(&lost, c->ids.v[i], strlen(c->ids.v[i])))
             strv_push(&args, c->ids.v[i]);
     }
-    if (git_try(&at, &args, &out, &errout, &status, err))
+    if (git_ask(&at, &args, NULL, &out, err))
         return -1;
-    if (status)
-        return err_set(err, ERR_ENV, "git merge-base: %s", errout.s);
     for (char *next = out.s, *id; (id = strsep(&next, "\n")) && *id;)
         strv_push(ret, id);
     return 0;

@@ -3,8 +3,9 @@
 #include "base/mem.h"
 #include "base/text/str.h"
 #include "git/format/gitlinks.h"
+#include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,18 +43,6 @@ int nested_repos_find(const struct git_place *at, const struct workspace *ws, st
     return 0;
 }
 
-static bool is_empty(const char *path)
-{
-    DIR *dir = opendir(path);
-    bool empty = true;
-    if (!dir)
-        return true;
-    for (struct dirent *e; empty && (e = readdir(dir));)
-        empty = str_is_dots(e->d_name);
-    (void)closedir(dir);
-    return empty;
-}
-
 /* *ret_yes: the folder of a submodule contains untracked files. */
 static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
 {
@@ -61,7 +50,8 @@ static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
     autobuf struct buf out = BUF_INIT;
     struct git_place inside = {.git_dir = dot_git, .work_tree = tree, .foreign = true};
     if (access(dot_git, F_OK) < 0) {
-        *ret_yes = !is_empty(tree);
+        autodir DIR *dir = opendir(tree);
+        *ret_yes = dir_next(dir);
         return 0;
     }
     if (git_call(&inside, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
@@ -91,19 +81,10 @@ int nested_repos_find_modules(const struct git_place *at, const struct workspace
     return 0;
 }
 
-/* The part of a path below a folder; NULL if the path is not below it. */
-static const char *get_path_below(const char *path, const char *above)
-{
-    size_t len = strlen(above);
-    if (!len)
-        return path;
-    return strncmp(path, above, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
-}
-
 void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
-        const char *inner = get_path_below(paths->v[i], above);
+        const char *inner = *above ? str_below(paths->v[i], above) : paths->v[i];
         if (inner)
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
@@ -137,22 +118,18 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
 {
     struct git_place ours = {.git_dir = at->common, .work_tree = in->tree, .index = at->index};
     autostrv struct strv args = {0};
-    autobuf struct buf errout = BUF_INIT;
-    int status;
-    struct err none = {0};
     if (unlink(at->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", at->index);
     if (in->head.len) /* fails if we do not have its objects yet; then git reads all files as new */
-        (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
+        (void)git_call(&ours, NULL, NULL, "read-tree", in->head.s, NULL);
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_repos_exclude(paths, path, &args);
-    if (gitlinks_stage(&ours, strlen(in->head.s), &args, err) ||
-        git_try(&ours, &args, NULL, &errout, &status, err))
-        return -1;
-    if (status)
-        return err_set(err, ERR_ENV, "git add: %s", errout.s);
-    return git_call(&ours, &in->files, err, "write-tree", NULL);
+    return gitlinks_stage(&ours, strlen(in->head.s), &args, err) ||
+                   git_ask(&ours, &args, NULL, NULL, err) ||
+                   git_call(&ours, &in->files, err, "write-tree", NULL)
+               ? -1
+               : 0;
 }
 
 /* Its git folder may be elsewhere: then it is a worktree, and its commits are in that repository.
@@ -161,7 +138,6 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
                       struct inner *in, struct err *err)
 {
     autobuf struct buf dir = BUF_INIT;
-    struct err none = {0};
     in->tree = mem_printf("%s/%s", ws->path, path);
     autofree char *dot_git = mem_printf("%s/.git", in->tree);
     struct git_place any = {.git_dir = at->common};
@@ -171,7 +147,7 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
         return -1;
     in->git_dir = mem_str(dir.s);
     struct git_place there = place_of(in);
-    if (git_resolve(&there, "HEAD", &in->head, &none))
+    if (git_resolve(&there, "HEAD", &in->head, NULL))
         buf_cut(&in->head, 0);
     return 0;
 }
@@ -200,9 +176,7 @@ static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
  * are below our git folder too, but have their own objects. */
 static bool is_worktree_of(const char *git_dir, const char *common)
 {
-    size_t len = strlen(common);
-    autofree char *file = mem_printf("%s/commondir", git_dir);
-    return strncmp(git_dir, common, len) == 0 && git_dir[len] == '/' && access(file, F_OK) == 0;
+    return str_below(git_dir, common) && file_resolves_in(git_dir, "commondir");
 }
 
 /* Copies its objects into our repository. We refuse a shallow clone, because it would make our

@@ -61,8 +61,7 @@ static int find_bases(const struct git_place *at, const struct strv *edges, stru
                       struct err *err)
 {
     autostrv struct strv args = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
+    autobuf struct buf out = BUF_INIT;
     if (edges->n == 1) {
         strv_push(ret, edges->v[0]);
         return 0;
@@ -70,10 +69,8 @@ static int find_bases(const struct git_place *at, const struct strv *edges, stru
     strv_pushl(&args, "merge-base", "--independent", NULL);
     for (size_t i = 0; i < edges->n; i++)
         strv_push(&args, edges->v[i]);
-    if (git_try(at, &args, &out, &errout, &status, err))
+    if (git_ask(at, &args, NULL, &out, err))
         return -1;
-    if (status != 0)
-        return err_set(err, ERR_ENV, "git merge-base: %s", errout.s);
     for (char *next = out.s, *id; (id = strsep(&next, "\n"));) {
         if (*id)
             strv_push(ret, id);

@@ -40,16 +40,12 @@ static int run_git_with(const struct git_place *at, const struct buf *in, struct
 static int run_git_with(const struct git_place *at, const struct buf *in, struct err *err, ...)
 {
     autostrv struct strv args = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status = 0;
     va_list ap;
     va_start(ap, err);
     for (const char *s; (s = va_arg(ap, const char *));)
         strv_push(&args, s);
     va_end(ap);
-    if (in->len && git_feed(at, &args, in, &out, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git %s: %s", args.n ? args.v[0] : "", errout.s) : 0;
+    return in->len ? git_ask(at, &args, in, NULL, err) : 0;
 }
 
 /* Clears the index flags that tell git not to look at a file: an agent can set one and then change
@@ -109,9 +105,7 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
                      struct strv *nested, struct salvaged *ret, struct err *err)
 {
     autostrv struct strv args = {0}, special = {0};
-    autobuf struct buf errout = BUF_INIT;
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
-    int status;
     if (commit_index(&job->commit, anew, err) || unhide_files(job, at, err) ||
         (anew && find_special(job, at, &special, err)) ||
         nested_repos_find(at, job->commit.ws, nested, err) ||
@@ -122,10 +116,10 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_repos_exclude(nested, "", &args);
     nested_repos_exclude(&special, "", &args);
-    if (gitlinks_stage(at, strlen(job->commit.start), &args, err) ||
-        git_try(at, &args, NULL, &errout, &status, err))
-        return -1;
-    return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
+    return gitlinks_stage(at, strlen(job->commit.start), &args, err) ||
+                   git_ask(at, &args, NULL, NULL, err)
+               ? -1
+               : 0;
 }
 
 /* If the agent, or its death, has damaged the index, we start from a new one instead of losing the
@@ -146,17 +140,14 @@ static int add_ignored(const struct salvage_job *job, const struct git_place *at
                        const struct included *included, struct err *err)
 {
     autostrv struct strv args = {0};
-    autobuf struct buf out = BUF_INIT, wanted = BUF_INIT, errout = BUF_INIT;
-    int status;
+    autobuf struct buf out = BUF_INIT, wanted = BUF_INIT;
     if (!job->pattern_count)
         return 0;
     strv_pushl(&args, "ls-files", "-z", "--others", "--ignored", NULL);
     for (size_t i = 0; i < job->pattern_count; i++)
         strv_pushf(&args, "--exclude=%s", job->patterns[i]);
-    if (git_try(at, &args, &out, &errout, &status, err))
+    if (git_ask(at, &args, NULL, &out, err))
         return -1;
-    if (status)
-        return err_set(err, ERR_ENV, "git ls-files: %s", errout.s);
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (p[strlen(p) - 1] != '/' && !included_has(included, p))
             buf_add(&wanted, p, strlen(p) + 1);

@@ -122,19 +122,16 @@ static void read_counts(const struct map *by_commit, char *text)
 static int count_changes(struct salvages *s, const struct git_place *at, struct err *err)
 {
     automap struct map by_commit = {0};
-    autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    autobuf struct buf in = BUF_INIT, out = BUF_INIT;
     autostrv struct strv args = {0};
-    int status;
     for (size_t i = 0; i < s->list.n; i++) {
         struct salvage *one = &s->list.v[i];
         if (*one->from && !map_put(&by_commit, one->commit, strlen(one->commit), one))
             buf_addf(&in, "%s %s\n", one->commit, one->from);
     }
     strv_pushl(&args, "diff-tree", "--stdin", "-r", "-M", "--shortstat", NULL);
-    if (git_feed(at, &args, &in, &out, &errout, &status, err))
+    if (git_ask(at, &args, &in, &out, err))
         return -1;
-    if (status)
-        return err_set(err, ERR_ENV, "git diff-tree: %s", errout.s);
     read_counts(&by_commit, out.s);
     return 0;
 }
@@ -260,10 +257,9 @@ int salvage_restore(const struct salvage *s, const struct git_place *at, const c
 {
     autofree char *ref = mem_printf("refs/heads/%s", branch);
     autobuf struct buf there = BUF_INIT;
-    struct err none = {0};
-    if (git_call(at, NULL, &none, "check-ref-format", ref, NULL))
+    if (git_call(at, NULL, NULL, "check-ref-format", ref, NULL))
         return err_set(err, ERR_INPUT, "'%s' is not a valid branch name", branch);
-    if (git_resolve(at, ref, &there, &none) == 0)
+    if (git_resolve(at, ref, &there, NULL) == 0)
         return err_set(err, ERR_INPUT, "branch '%s' already exists", branch);
     if (!is_free(dir))
         return err_set(err, ERR_INPUT, "'%s' already exists", dir);

@@ -1,7 +1,7 @@
 #include "workspace/commit/stage.h"
 
+#include "base/arena.h"
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/batch.h"
 #include "git/format/ignore.h"
@@ -11,10 +11,9 @@
 #include "git/tree/tree_edit.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/workspace_hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -41,15 +40,13 @@ struct stage {
     size_t bytes;
     struct work_scan own; /* our own scan, if the caller had none */
     VEC(struct index_change) changes;
+    struct arena arena; /* of their paths and ids */
 };
 
 static void stage_done(struct stage *s)
 {
-    for (size_t i = 0; i < s->changes.n; i++) {
-        free((char *)s->changes.v[i].path);
-        free((char *)s->changes.v[i].id);
-    }
     vec_done(&s->changes);
+    arena_done(&s->arena);
     work_scan_close(&s->own);
     ignore_done(&s->ignore);
     own_close(&s->root);
@@ -162,37 +159,14 @@ static bool is_odd(const char *path)
 
 static bool add_change(struct stage *s, const char *path, const char *id, const struct stat *st)
 {
-    struct index_change c = {.path = mem_str(path), .id = id ? mem_str(id) : NULL};
+    struct index_change c = {.path = arena_str(&s->arena, path),
+                             .id = id ? arena_str(&s->arena, id) : NULL};
     if (st) {
         c.mode = S_ISLNK(st->st_mode) ? LINK : st->st_mode & 0100 ? EXECUTABLE : PLAIN;
         c.st = *st;
     }
     vec_push(&s->changes, c);
     return s->changes.n <= STAGE_FILES_MAX;
-}
-
-static bool read_all(int fd, size_t len, struct buf *out)
-{
-    buf_reserve(out, len);
-    while (out->len < len) {
-        ssize_t n = read(fd, out->s + out->len, len - out->len);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        out->len += n > 0 ? (size_t)n : 0;
-    }
-    out->s[out->len] = '\0';
-    return true;
-}
-
-static bool read_link(int folder, const char *name, size_t len, struct buf *out)
-{
-    buf_reserve(out, len + 1);
-    ssize_t n = readlinkat(folder, name, out->s, len + 1);
-    if (n < 0 || (size_t)n != len)
-        return false;
-    out->len = len;
-    out->s[len] = '\0';
-    return true;
 }
 
 static bool has_room(struct stage *s, const struct stat *st)
@@ -212,10 +186,11 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
     if (folder < 0 || fstatat(folder, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(ret_st->st_mode))
-        return has_room(s, ret_st) && read_link(folder, name, (size_t)ret_st->st_size, out);
+        return has_room(s, ret_st) && file_read_link(folder, name, out) == 0 &&
+               out->len == (size_t)ret_st->st_size;
     autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 && fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode) && has_room(s, ret_st) &&
-           read_all(fd, (size_t)ret_st->st_size, out);
+           file_read_exactly(fd, (size_t)ret_st->st_size, out);
 }
 
 /* True if the checked-out tree has the same object at the path: then the object exists and will
@@ -223,16 +198,14 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
 static bool is_unchanged(const struct stage *s, const char *path, const char *id)
 {
     autobuf struct buf was = BUF_INIT;
-    struct err none = {0};
     bool found = false;
-    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, &none) == 0 && found &&
+    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, NULL) == 0 && found &&
            strcmp(was.s, id) == 0;
 }
 
 static bool add_file(struct stage *s, const char *path, bool tracked)
 {
     autobuf struct buf content = BUF_INIT, id = BUF_INIT;
-    struct err none = {0}; /* git will meet and report the same error */
     struct stat st;
     if (!read_content(s, path, &content, &st))
         return false;
@@ -240,7 +213,8 @@ static bool add_file(struct stage *s, const char *path, bool tracked)
     if (tracked && is_unchanged(s, path, id.s))
         return add_change(s, path, id.s, &st);
     buf_cut(&id, 0);
-    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
+    /* If this fails, git meets the same error and reports it. */
+    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, NULL) == 0 &&
            add_change(s, path, id.s, &st);
 }
 
@@ -248,9 +222,9 @@ static bool add_untracked(struct stage *s, const char *path, int depth);
 
 static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
 {
-    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+    for (struct dirent *e; errno = 0, (e = dir_next(dir));) {
         autofree char *below = mem_printf("%s%s", path, e->d_name);
-        if (!str_is_dots(e->d_name) && !add_untracked(s, below, depth + 1))
+        if (!add_untracked(s, below, depth + 1))
             return false;
     }
     return errno == 0;
@@ -260,13 +234,8 @@ static bool add_folder(struct stage *s, const char *path, int depth)
 {
     autofree char *inside = mem_printf("%s/", path);
     int fd = depth < DEPTH_MAX ? beneath_open(s->root, path, O_RDONLY | O_DIRECTORY, 0) : -1;
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !dir)
-        (void)close(fd);
-    bool good = dir && add_names(s, dir, inside, depth);
-    if (dir)
-        (void)closedir(dir);
-    return good;
+    autodir DIR *dir = dir_take(fd);
+    return dir && add_names(s, dir, inside, depth);
 }
 
 /* Adds an untracked file, or the files of a folder, except ignored ones. */
@@ -317,20 +286,13 @@ static bool add_changed(struct stage *s, const struct strv *changed)
     return good;
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
-           of_a.st_dev == of_b.st_dev;
-}
-
 static bool scan_tree(struct stage *s, const char *index)
 {
     const struct stage_job *job = s->job;
     autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
     if (access(filled, F_OK) < 0)
         return work_scan_open(&s->own, workspace_at(job->ws), index, job->tree);
-    return (is_same_file(index, filled) || work_scan_is_plain(index, job->tree)) &&
+    return (file_is_same(index, filled) || work_scan_is_plain(index, job->tree)) &&
            work_scan_open(&s->own, workspace_at(job->ws), filled, job->tree);
 }
 
@@ -348,8 +310,7 @@ static bool find_changes(struct stage *s, const char *index)
 static int write_index(const struct stage *s, const char *from, bool *ret_done, struct err *err)
 {
     autogitindex struct git_index index;
-    struct err none = {0};
-    if (git_index_open(&index, from, s->id_len, &none) || !index.good)
+    if (git_index_open(&index, from, s->id_len, NULL) || !index.good)
         return 0;
     return index_edit(&index, s->changes.v, s->changes.n, NULL, s->job->index, ret_done, err);
 }

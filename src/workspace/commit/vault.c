@@ -6,12 +6,11 @@
 #include "git/state_paths.h"
 #include "git/unsynced.h"
 #include "sys/fs/dirs.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "workspace/commit/salvage.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -267,18 +266,16 @@ static bool is_bundle(const FTSENT *e)
 static int restore_all(struct restorer *m, const char *dir, struct err *err)
 {
     char *const paths[] = {(char *)dir, NULL};
-    struct err none = {0};
     int rc = 0;
-    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     if (!fts)
         return err_sys(err, "look into '%s'", dir);
     for (FTSENT *e; (e = fts_read(fts));) {
         if (e->fts_info == FTS_D && e->fts_level >= DEPTH)
             (void)fts_set(fts, e, FTS_SKIP);
-        else if (is_bundle(e) && restore_bundle(m, e->fts_path, rc ? &none : err))
+        else if (is_bundle(e) && restore_bundle(m, e->fts_path, rc ? NULL : err))
             rc = -1;
     }
-    (void)fts_close(fts);
     return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "git/format/index.h"
 #include "sys/clock.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
 #include "sys/own_fd.h"
 #include "sys/proc/parallel_for.h"
 #include "sys/self_exe.h"
@@ -15,7 +16,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,32 +93,12 @@ static void copier_done(struct copier *h)
     own_close(&h->to);
 }
 
-/* Writes the object's header and makes room for `size` bytes after it. */
-static char *begin_object(struct copier *h, size_t size)
+static void begin_object(struct copier *h, size_t size)
 {
     buf_cut(&h->object, 0);
     buf_addf(&h->object, "blob %zu", size);
     buf_addch(&h->object, '\0');
     h->content = h->object.len;
-    buf_reserve(&h->object, size);
-    return h->object.s + h->content;
-}
-
-static void end_object(struct copier *h, size_t size)
-{
-    h->object.len = h->content + size;
-    h->object.s[h->object.len] = '\0';
-}
-
-static bool read_all(int fd, char *to, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = read(fd, to + done, size - done);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
 }
 
 /* Follows no link and does not block on a pipe. */
@@ -128,21 +108,17 @@ static bool read_file(struct copier *h, int folder, const char *name)
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
         return false;
-    size_t size = (size_t)st.st_size;
-    if (!read_all(fd, begin_object(h, size), size))
-        return false;
-    end_object(h, size);
-    return true;
+    begin_object(h, (size_t)st.st_size);
+    return file_read_exactly(fd, (size_t)st.st_size, &h->object);
 }
 
 static bool read_link(struct copier *h, int folder, const char *name)
 {
-    char target[PATH_MAX];
-    ssize_t n = readlinkat(folder, name, target, sizeof(target));
-    if (n < 0 || (size_t)n == sizeof(target))
+    autobuf struct buf target = BUF_INIT;
+    if (file_read_link(folder, name, &target))
         return false;
-    memcpy(begin_object(h, (size_t)n), target, (size_t)n);
-    end_object(h, (size_t)n);
+    begin_object(h, target.len);
+    buf_add(&h->object, target.s, target.len);
     return true;
 }
 
@@ -207,7 +183,7 @@ static bool is_harmless_attributes(struct copying *c, struct copier *h,
 static void add_entry(struct copying *c, struct copier *h, const struct git_index_entry *e)
 {
     bool fit = git_index_is_plain(e) && is_usual(e->path) && !is_differing(c, e->path);
-    if (git_index_is_attributes(e) && !c->ask)
+    if (git_index_is_attributes(e->path) && !c->ask)
         c->ask = !fit || !is_harmless_attributes(c, h, e);
     c->all = c->all && fit;
     if (!fit)
@@ -221,8 +197,7 @@ static void add_entry(struct copying *c, struct copier *h, const struct git_inde
 static bool has_other_attributes(const struct copying *c)
 {
     for (size_t i = 0; i < c->sorted.n; i++) {
-        struct git_index_entry e = {.path = c->sorted.v[i]};
-        if (git_index_is_attributes(&e))
+        if (git_index_is_attributes(c->sorted.v[i]))
             return true;
     }
     return false;
@@ -303,8 +278,7 @@ static bool enter_folder(const struct copying *c, struct copier *h, const char *
 
 static void copy_item(struct copying *c, struct copier *h, struct item *item)
 {
-    const char *path = get_item_path(c, item), *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *path = get_item_path(c, item), *name = str_last_part(path);
     unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
     struct stat st;
     if (item->converted || !enter_folder(c, h, path, (size_t)(name - path)) ||

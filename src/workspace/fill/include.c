@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"
-#include "base/text/text.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/config/excludes_file.h"
 #include "git/git.h"
@@ -14,7 +14,6 @@
 
 #include <fnmatch.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct entry {
     char *path;      /* relative to the root; a repository in the repository ends with a slash */
@@ -39,8 +38,7 @@ static void entries_done(struct entries *es)
 static bool exists_below(const char *dir, const char *below, const char *name)
 {
     autofree char *path = mem_printf("%s/%s%s%s", dir, below, *below ? "/" : "", name);
-    struct stat st;
-    return lstat(path, &st) == 0;
+    return file_exists(path);
 }
 
 bool include_is_needed(const char *root, const char *prefix, size_t pattern_count)
@@ -52,26 +50,17 @@ bool include_is_needed(const char *root, const char *prefix, size_t pattern_coun
 /* True if the path is in the folder of the workspaces, and that is below the root. */
 static bool is_work(const struct include *b, const char *path)
 {
-    size_t root = strlen(b->root), len;
-    if (strncmp(b->work, b->root, root) != 0 || b->work[root] != '/')
-        return false;
-    const char *work = b->work + root + 1;
-    len = strlen(work);
-    return strncmp(path, work, len) == 0 && (path[len] == '/' || !path[len]);
+    const char *work = str_below(b->work, b->root);
+    return work && str_is_in(path, work);
 }
 
 /* Runs `git ls-files` in the project and adds the paths that it prints. */
 static int add_listed(const struct include *b, struct strv *args, bool if_ignored,
                       struct entries *es, struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
-    if (git_try(&at, args, &out, &errout, &status, err))
+    autobuf struct buf out = BUF_INIT;
+    if (git_ask_checkout(b->root, args, NULL, 0, &out, err))
         return -1;
-    if (status != 0)
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (!is_work(b, p))
             vec_push(&es->all, (struct entry){.path = mem_str(p), .if_ignored = if_ignored});
@@ -119,8 +108,7 @@ static bool is_for_tasks(const char *name)
 {
     static const char *const own[] = {"logs", "worktrees", "memory", "CLAUDE.md"};
     for (size_t i = 0; i < ARRAY_LEN(own); i++) {
-        size_t len = strlen(own[i]);
-        if (strncmp(name, own[i], len) == 0 && (name[len] == '/' || !name[len]))
+        if (str_is_in(name, own[i]))
             return false;
     }
     return strncmp(name, "reports/", 8) != 0 ||
@@ -134,9 +122,7 @@ static bool is_agent_home(const struct include *b, const char *dir)
     const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
     autofree char *usual = mem_printf("%s/.claude", user ? user : "");
     autofree char *path = mem_printf("%s/%s", b->root, dir);
-    struct stat here, there;
-    return stat(path, &here) == 0 && stat(home && *home ? home : usual, &there) == 0 &&
-           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+    return file_is_same(path, home && *home ? home : usual);
 }
 
 static int list_claude(const struct include *b, const char *prefix, struct entries *es,
@@ -169,21 +155,13 @@ static int list_claude(const struct include *b, const char *prefix, struct entri
 static int list_below(const struct include *b, const char *dir, bool others, struct buf *out,
                       struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf errout = BUF_INIT;
     autostrv struct strv args = {0};
-    int status;
     strv_pushl(&args, "-C", b->root, "ls-files", "-z", "--full-name", "--cached", NULL);
     if (others)
         strv_push(&args, "--others");
     strv_push(&args, "--");
     strv_pushf(&args, ":(top,literal)%s", dir);
-    if (git_try(&at, &args, out, &errout, &status, err))
-        return -1;
-    if (status != 0)
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
-    return 0;
+    return git_ask_checkout(b->root, &args, NULL, 0, out, err);
 }
 
 static const char *skip_text(const char *s, const struct buf *list)
@@ -278,17 +256,13 @@ static void mark_ignored(struct entries *es, const struct buf *output)
 
 static int drop_unignored(const struct include *b, struct entries *es, struct err *err)
 {
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    enum { NONE_IGNORED = 1 };
+    autobuf struct buf in = BUF_INIT, out = BUF_INIT;
     autostrv struct strv args = {0};
-    int status;
     add_paths(es, &in);
     strv_pushl(&args, "-C", b->root, "check-ignore", "-z", "--stdin", NULL);
-    if (git_feed(&at, &args, &in, &out, &errout, &status, err))
+    if (git_ask_checkout(b->root, &args, &in, NONE_IGNORED, &out, err))
         return -1;
-    if (status > 1) /* 1: git ignores none of them */
-        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     mark_ignored(es, &out);
     size_t kept = 0;
     for (size_t i = 0; i < es->all.n; i++) {
@@ -381,12 +355,11 @@ static void trim_shared(const struct include *b, struct shared_folders *kept)
 {
     autobuf struct buf paths = BUF_INIT;
     autostrv struct strv left = {0};
-    struct err none = {0};
-    (void)shared_folders_trim(kept, &left, &none);
+    (void)shared_folders_trim(kept, &left, NULL);
     for (size_t i = 0; i < left.n; i++)
         buf_add(&paths, left.v[i], strlen(left.v[i]) + 1);
     if (left.n)
-        (void)file_create(b->keep->left, paths.s, paths.len, &none);
+        (void)file_create(b->keep->left, paths.s, paths.len, NULL);
 }
 
 static int keep_shared(const struct include *b, const struct strv *folders, struct entries *es,

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 int included_open(struct included *b, const char *file, const char *root, struct err *err)
 {
@@ -30,8 +29,7 @@ void included_close(struct included *b)
 static bool is_in_checkout(const struct included *b, const char *path)
 {
     autofree char *full = mem_printf("%s/%s", b->root, path);
-    struct stat st;
-    return lstat(full, &st) == 0;
+    return file_exists(full);
 }
 
 bool included_has(const struct included *b, const char *path)

@@ -23,25 +23,14 @@ void memory_fill_done(struct memory_fill *m)
     vec_done(&m->files);
 }
 
-static bool read_link(struct memory_fill *m, int folder, const char *name, const struct stat *st)
-{
-    size_t len = (size_t)st->st_size;
-    buf_reserve(&m->contents, len + 1);
-    ssize_t n = readlinkat(folder, name, m->contents.s + m->contents.len, len + 1);
-    if (n < 0 || (size_t)n != len)
-        return false;
-    m->contents.len += len;
-    m->contents.s[m->contents.len] = '\0';
-    return true;
-}
-
 static bool read_content(struct memory_fill *m, int folder, const char *name, const struct stat *st)
 {
-    size_t room = BYTES_MAX - m->contents.len;
+    size_t start = m->contents.len, room = BYTES_MAX - start;
     if (st->st_size < 0 || (uintmax_t)st->st_size > room)
         return false;
     if (S_ISLNK(st->st_mode))
-        return read_link(m, folder, name, st);
+        return file_read_link(folder, name, &m->contents) == 0 &&
+               m->contents.len - start == (size_t)st->st_size;
     autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 && file_read_open(fd, name, room, &m->contents, NULL) == 0;
 }

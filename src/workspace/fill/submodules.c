@@ -1,11 +1,10 @@
 #include "workspace/fill/submodules.h"
 
 #include "base/mem.h"
-#include "base/text/str.h"
 #include "git/format/gitlinks.h"
 #include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,8 +21,7 @@ static int find_new(const char *git_dir, struct buf *ret, struct err *err)
     struct git_place at = place_of(git_dir);
     at.foreign = true;
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
-    struct err none = {0};
-    if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
+    if (git_resolve(&at, "HEAD", &head, NULL)) /* nothing was ever checked out */
         return 0;
     if (git_call(&at, &out, err, "rev-list", "-n", "1", head.s, "--not", "--remotes", "--tags",
                  NULL))
@@ -59,14 +57,13 @@ static int add_subfolders(const struct workspace *ws, const char *name, struct s
                           struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ws->admin, name);
-    DIR *dir = opendir(path);
+    autodir DIR *dir = opendir(path);
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; (e = readdir(dir));) {
-        if (e->d_type == DT_DIR && !str_is_dots(e->d_name))
+    for (struct dirent *e; (e = dir_next(dir));) {
+        if (e->d_type == DT_DIR)
             strv_pushf(left, "%s/%s", name, e->d_name);
     }
-    (void)closedir(dir);
     return 0;
 }
 

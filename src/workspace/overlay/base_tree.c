@@ -6,12 +6,11 @@
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/capture.h"
 #include "workspace/overlay/base_tree_delta.h"
 #include "workspace/overlay/upper_scan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,13 +21,7 @@
 
 #define UNFINISHED ".new" /* name suffix of a draft */
 
-enum {
-    OUTPUT_MAX = 1 << 20,
-    INDEX_MAX = 1 << 30,
-    SHARE_TRIES = 20,
-    HASH_MAX = 32,
-    COMMIT_MAX = 128
-};
+enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, HASH_MAX = 32, COMMIT_MAX = 128 };
 
 void base_tree_done(struct base_tree *p)
 {
@@ -105,8 +98,7 @@ static char *get_sibling_path(const char *dir, const char *commit, const char *n
 static bool read_below(const char *dir, struct buf *ret)
 {
     autofree char *path = mem_printf("%s/below", dir);
-    struct err none = {0};
-    return access(path, F_OK) == 0 && file_read(path, COMMIT_MAX, ret, &none) == 0;
+    return access(path, F_OK) == 0 && file_read(path, COMMIT_MAX, ret, NULL) == 0;
 }
 
 char *base_tree_tree_below(const struct base_tree *p)
@@ -157,21 +149,6 @@ static int is_as_written(const struct base_tree *p, const struct git_place *at, 
     return 0;
 }
 
-/* Retries for a moment: another process that checks if the tree is idle holds the lock briefly. */
-static bool lock_shared(const char *lock, int *ret_fd)
-{
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    struct err none = {0};
-    struct stat st;
-    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && lstat(lock, &st) == 0; i++) {
-        if (i)
-            (void)nanosleep(&pause, NULL);
-        if (dirs_try_share_lock(lock, ret_fd, &none))
-            return false;
-    }
-    return *ret_fd >= 0;
-}
-
 int base_tree_take(struct base_tree *p, const struct git_place *at, const char *state_dir,
                    const char *commit, bool made_now, bool *ret_there, struct err *err)
 {
@@ -180,7 +157,7 @@ int base_tree_take(struct base_tree *p, const struct git_place *at, const char *
                               .lock = -1};
     autofree char *lock = mem_printf("%s/lock", found.dir);
     *ret_there = false;
-    bool there = lock_shared(lock, &found.lock);
+    bool there = dirs_share_lock(lock, &found.lock, NULL) == 0 && found.lock >= 0;
     if (there && is_as_written(&found, at, made_now, ret_there, err)) {
         base_tree_done(&found);
         return -1;
@@ -194,9 +171,8 @@ int base_tree_take(struct base_tree *p, const struct git_place *at, const char *
 
 void base_tree_draft_done(struct base_tree_draft *d)
 {
-    struct err none = {0};
     if (d->dir)
-        (void)dirs_remove(d->dir, &none);
+        (void)dirs_remove(d->dir, NULL);
     free(d->dir);
     free(d->commit);
     free(d->from);
@@ -223,10 +199,9 @@ static bool lock_idle(struct idle *i, const char *dir, const char *name)
 {
     autofree char *lock = mem_printf("%s/%s/lock", dir, name);
     autofree char *index = mem_printf("%s/%s/index", dir, name);
-    struct err none = {0};
     struct stat st;
     *i = (struct idle){.lock = -1};
-    if (dirs_try_lock(lock, &i->lock, &none) || i->lock < 0)
+    if (dirs_try_lock(lock, &i->lock, NULL) || i->lock < 0)
         return false;
     i->name = mem_str(name);
     if (lstat(index, &st) == 0)
@@ -246,16 +221,15 @@ static void move_aside(const char *state_dir, const char *dir, const char *name,
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autofree char *aside = mem_printf("%s/tmp/pristine-%s.%d.gone", state_dir, name, (int)getpid());
-    struct err none = {0};
-    if (dirs_remove(aside, &none) == 0 && rename(path, aside) == 0)
+    if (dirs_remove(aside, NULL) == 0 && rename(path, aside) == 0)
         strv_push(left, aside);
 }
 
 /* Removes deltas that nobody uses: the base tree below them is about to change. */
 static void drop_deltas(const char *state_dir, const char *dir, struct strv *left)
 {
-    DIR *d = opendir(dir);
-    for (struct dirent *e; d && (e = readdir(d));) {
+    autodir DIR *d = opendir(dir);
+    for (struct dirent *e; (e = dir_next(d));) {
         autofree char *below = mem_printf("%s/%s/below", dir, e->d_name);
         struct idle one;
         if (*e->d_name == '.' || access(below, F_OK) < 0 || !lock_idle(&one, dir, e->d_name))
@@ -263,17 +237,15 @@ static void drop_deltas(const char *state_dir, const char *dir, struct strv *lef
         move_aside(state_dir, dir, e->d_name, left);
         idle_done(&one);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* Finds the newest idle base tree in `dir` and removes the other idle ones. */
 static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
 {
     drop_deltas(state_dir, dir, left);
-    DIR *d = opendir(dir);
+    autodir DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
-    for (struct dirent *e; d && (e = readdir(d));) {
+    for (struct dirent *e; (e = dir_next(d));) {
         struct idle one;
         if (*e->d_name == '.' || !lock_idle(&one, dir, e->d_name))
             continue;
@@ -286,8 +258,6 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
             move_aside(state_dir, dir, worse.name, left);
         idle_done(&worse);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* Turns an idle base tree into the draft. Nobody finds it under its old name any more. */
@@ -306,10 +276,9 @@ static bool reuse_idle(struct base_tree_draft *d, const char *dir, struct idle *
 static int make_empty(struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
-    struct err none = {0};
     if (dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err))
         return -1;
-    return btrfs_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
+    return btrfs_make(tree, NULL) == 0 ? 0 : dirs_make_open(tree, err);
 }
 
 /* An older base tree may be a plain folder on a file system that has subvolumes; we do not reuse
@@ -353,11 +322,10 @@ static bool lock_for_delta(struct idle *i, const char *dir, const char *name)
     autofree char *lock = mem_printf("%s/%s/lock", dir, name);
     autofree char *below = mem_printf("%s/%s/below", dir, name);
     autofree char *index = mem_printf("%s/%s/index", dir, name);
-    struct err none = {0};
     struct stat st;
     *i = (struct idle){.lock = -1};
     if (!base_tree_is_finished(name) || access(below, F_OK) == 0 || lstat(index, &st) < 0 ||
-        access(lock, F_OK) < 0 || dirs_try_share_lock(lock, &i->lock, &none) || i->lock < 0)
+        access(lock, F_OK) < 0 || dirs_try_share_lock(lock, &i->lock, NULL) || i->lock < 0)
         return false;
     i->name = mem_str(name);
     i->used = st.st_mtim;
@@ -367,9 +335,9 @@ static bool lock_for_delta(struct idle *i, const char *dir, const char *name)
 /* Finds the newest of them. */
 static void find_for_delta(const char *dir, struct idle *ret)
 {
-    DIR *d = opendir(dir);
+    autodir DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
-    for (struct dirent *e; d && (e = readdir(d));) {
+    for (struct dirent *e; (e = dir_next(d));) {
         struct idle one;
         if (*e->d_name == '.' || !lock_for_delta(&one, dir, e->d_name))
             continue;
@@ -379,8 +347,6 @@ static void find_for_delta(const char *dir, struct idle *ret)
             *ret = one;
         idle_done(&worse);
     }
-    if (d)
-        (void)closedir(d);
 }
 
 /* The delta's lock is a hard link to the lock of the base tree below it: whoever uses the delta
@@ -402,9 +368,8 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     autofree char *turn = mem_printf("%s/lock", state_dir);
     own_cleanup(idle_done) struct idle shared = {.lock = -1};
     autoclose int fd = -1;
-    struct err none = {0};
     *d = (struct base_tree_draft)BASE_TREE_DRAFT_INIT;
-    if (dirs_lock(turn, &fd, &none))
+    if (dirs_lock(turn, &fd, NULL))
         return false;
     find_for_delta(dir, &shared);
     if (!shared.name)
@@ -415,7 +380,7 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
         .from = steal_ptr(shared.name),
         .is_delta = true,
         .lock = steal_fd(&shared.lock)};
-    if (dirs_remove(d->dir, &none) == 0 && make_delta(d, &none) == 0)
+    if (dirs_remove(d->dir, NULL) == 0 && make_delta(d, NULL) == 0)
         return true;
     base_tree_draft_done(d);
     return false;
@@ -517,9 +482,8 @@ int base_tree_make(struct base_tree *p, const struct git_place *at, const char *
                    const char *commit, struct err *err)
 {
     autostrv struct strv left = {0};
-    struct err none = {0};
     int rc = make_or_retry(p, at, state_dir, commit, &left, err);
     for (size_t i = 0; i < left.n; i++)
-        (void)dirs_remove(left.v[i], &none); /* `clean` removes what we cannot delete */
+        (void)dirs_remove(left.v[i], NULL); /* `clean` removes what we cannot delete */
     return rc;
 }

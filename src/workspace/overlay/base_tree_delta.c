@@ -4,11 +4,10 @@
 #include "base/own.h"
 #include "git/format/index.h"
 #include "sys/contain/overlayfs.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -74,13 +73,12 @@ static bool has_file_count(const char *tree, size_t n)
 {
     autofree char *top = mem_str(tree);
     char *const roots[] = {top, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     size_t found = 0;
     if (!fts)
         return false;
     for (FTSENT *e; found <= n && (e = fts_read(fts));)
         found += e->fts_info != FTS_D && e->fts_info != FTS_DP;
-    (void)fts_close(fts);
     return found == n;
 }
 

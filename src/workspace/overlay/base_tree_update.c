@@ -44,12 +44,6 @@ static void update_done(struct update *u)
     own_close(&u->root);
 }
 
-static bool is_attributes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
-}
-
 static void add_tree(struct update *u, const char *path, const unsigned char *id)
 {
     char *key = arena_str(&u->arena, path);
@@ -80,8 +74,9 @@ static int add_difference(void *ctx, const char *path, const struct tree_entry *
 {
     struct update *u = ctx;
     bool is_tree = (from ? from : to)->is_tree;
-    if (is_tree ? !from || !to
-                : (to && !is_file(to)) || is_attributes(path) || u->changes.n == FILES_MAX)
+    if (is_tree
+            ? !from || !to
+            : (to && !is_file(to)) || git_index_is_attributes(path) || u->changes.n == FILES_MAX)
         return err_set(err, ERR_ENV, "git must write '%s'", path);
     autofree char *folder = is_tree ? mem_printf("%s/", path) : NULL;
     if (is_tree)
@@ -99,9 +94,8 @@ static bool find_differences(struct update *u)
     autofree char *top = mem_printf("%s^{tree}", d->commit);
     autobuf struct buf id = BUF_INIT;
     bool found;
-    struct err none = {0};
-    if (git_batch_resolve(u->batch, top, &id, &found, &none) || !found ||
-        tree_diff_each(u->batch, d->from, d->commit, add_difference, u, &none))
+    if (git_batch_resolve(u->batch, top, &id, &found, NULL) || !found ||
+        tree_diff_each(u->batch, d->from, d->commit, add_difference, u, NULL))
         return false;
     unsigned char *root = arena_alloc(&u->arena, u->id_len);
     for (size_t i = 0; i < u->id_len; i++) {
@@ -119,7 +113,7 @@ static bool is_plain(const struct git_index *index)
     bool plain = true;
     reader.name = (struct buf)BUF_INIT;
     for (struct git_index_entry e; plain && git_index_next(&reader, &e);)
-        plain = git_index_is_plain(&e) && !git_index_is_attributes(&e);
+        plain = git_index_is_plain(&e) && !git_index_is_attributes(e.path);
     buf_done(&reader.name);
     return plain && reader.good;
 }
@@ -128,12 +122,11 @@ static bool is_plain(const struct git_index *index)
  * untouched. */
 static bool read_contents(struct update *u)
 {
-    struct err none = {0};
     if (u->changes.n)
         qsort(u->changes.v, u->changes.n, sizeof(*u->changes.v), index_change_compare);
     for (size_t i = 0; i < u->changes.n; i++) {
         const char *id = u->changes.v[i].id;
-        if (id && git_batch_read(u->batch, id, &u->contents, &none))
+        if (id && git_batch_read(u->batch, id, &u->contents, NULL))
             return false;
         vec_push(&u->ends, u->contents.len);
         buf_addch(&u->contents, '\0');
@@ -147,9 +140,8 @@ static bool write_index(const struct update *u, const struct git_index *index)
 {
     autofree char *path = mem_printf("%s/index", u->draft->dir);
     autofree char *aside = mem_printf("%s.new", path);
-    struct err none = {0};
     bool done = false;
-    return index_edit(index, u->changes.v, u->changes.n, &u->trees, aside, &done, &none) == 0 &&
+    return index_edit(index, u->changes.v, u->changes.n, &u->trees, aside, &done, NULL) == 0 &&
            done && rename(aside, path) == 0;
 }
 
@@ -194,10 +186,9 @@ bool base_tree_update(const struct base_tree_draft *d, struct git_batch *batch)
                                                 .root = -1,
                                                 .contents = BUF_INIT};
     autofree char *path = d->is_delta ? base_tree_index_below(d) : mem_printf("%s/index", d->dir);
-    struct err none = {0};
     if (!d->from || strlen(d->from) != strlen(d->commit) || !find_differences(&u))
         return false;
     autogitindex struct git_index index;
-    return git_index_open(&index, path, strlen(d->commit), &none) == 0 && is_plain(&index) &&
+    return git_index_open(&index, path, strlen(d->commit), NULL) == 0 && is_plain(&index) &&
            read_contents(&u) && write_changes(&u) && write_index(&u, &index);
 }

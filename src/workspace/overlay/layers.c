@@ -8,17 +8,15 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
-#include "sys/own_fd.h"
+#include "sys/own_dir.h"
 #include "sys/proc/capture.h"
 #include "sys/self_exe.h"
 #include "workspace/folder_record.h"
 #include "workspace/overlay/shared_folders.h"
 #include "workspace/workspace_hold.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,12 +189,11 @@ static void undo_layers(const struct workspace *ws)
 {
     autofree char *layers = layers_path(ws->path);
     autoclose int upper = -1;
-    struct err none = {0};
-    (void)overlay_unmount(ws->path, &none);
-    if (open_part(ws->path, "upper", &upper, &none) == 0)
+    (void)overlay_unmount(ws->path, NULL);
+    if (open_part(ws->path, "upper", &upper, NULL) == 0)
         (void)renameat(upper, ".git", ws->hold->tree, ".git");
-    (void)workspace_drop(ws, "index", &none);
-    (void)folder_record_drop(ws->common, layers, true, &none);
+    (void)workspace_drop(ws, "index", NULL);
+    (void)folder_record_drop(ws->common, layers, true, NULL);
 }
 
 /* The mounted folder is not the one below it, which ws has recorded: hold the new one. */
@@ -403,12 +400,10 @@ bool layers_are_few(const char *workspace)
 {
     autofree char *layers = layers_path(workspace);
     char *const roots[] = {layers, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     int n = 0;
     while (fts && n <= FEW && fts_read(fts))
         n++;
-    if (fts)
-        (void)fts_close(fts);
     return fts && n <= FEW;
 }
 
@@ -474,11 +469,10 @@ static void refresh_index(const struct workspace *ws)
     struct git_place at = workspace_place(ws);
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
-    struct err none = {0};
     int status;
     strv_pushl(&args, "update-index", "-q", "--refresh", NULL);
     (void)git_try(&at, &args, &out, &errors, &status,
-                  &none); /* if this fails, git refreshes the index later */
+                  NULL); /* if this fails, git refreshes the index later */
 }
 
 int layers_materialise(struct workspace *ws, struct err *err)
@@ -513,27 +507,26 @@ static int tidy_entry(const char *path, const char *common, bool *ret_layers, st
 {
     const char *name = strrchr(path, '/') + 1;
     autofree char *commit = mem_printf("%s/commit", path), *owner = layers_whose(name);
-    bool is_half = strchr(name, '.') && name[1] != '+' && strcmp(name, "..") != 0;
+    bool is_half = strchr(name, '.') && name[1] != '+';
     if (owner && is_commit_recorded(commit))
         *ret_layers = true;
-    else if (is_half && name[1])
+    else if (is_half)
         return folder_record_drop(common, path, false, err);
     return 0;
 }
 
 int layers_tidy(const char *run_folder, const char *common, struct err *err)
 {
-    DIR *dir = opendir(run_folder);
+    autodir DIR *dir = opendir(run_folder);
     autofree char *included = layers_brought(run_folder);
     bool any_layers = false;
     int rc = 0;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
-    for (struct dirent *e; (e = readdir(dir));) {
+    for (struct dirent *e; (e = dir_next(dir));) {
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
         rc = tidy_entry(path, common, &any_layers, rc ? NULL : err) ? -1 : rc;
     }
-    (void)closedir(dir);
     if (!any_layers && folder_record_drop(common, included, false, rc ? NULL : err))
         rc = -1;
     return rc;

@@ -23,7 +23,6 @@ enum {
     LOCK_FILE_MAX = 64 << 20,
     LIST_MAX = 1 << 20,
     DONE_MAX = 256,
-    HOLD_TRIES = 20,
 };
 
 /* Lock files of package managers: they list all installed packages. */
@@ -55,8 +54,7 @@ static void add_lock_files(struct buf *out, const char *folder)
     for (size_t i = 0; i < ARRAY_LEN(lock_files); i++) {
         autofree char *path = mem_printf("%.*s/%s", len, folder, lock_files[i]);
         autobuf struct buf text = BUF_INIT;
-        struct err none = {0};
-        if (access(path, F_OK) < 0 || file_read(path, LOCK_FILE_MAX, &text, &none))
+        if (access(path, F_OK) < 0 || file_read(path, LOCK_FILE_MAX, &text, NULL))
             continue;
         buf_addf(&all, "%s %zu\n", lock_files[i], text.len);
         buf_add(&all, text.s, text.len);
@@ -87,8 +85,7 @@ static char *get_part_path(const struct shared_folders *k, const char *name, con
 static bool is_use_alive(const char *path, const struct buf *text)
 {
     autoclose int lock = -1;
-    struct err none = {0};
-    return access(text->s, F_OK) == 0 || dirs_try_lock(path, &lock, &none) || lock < 0;
+    return access(text->s, F_OK) == 0 || dirs_try_lock(path, &lock, NULL) || lock < 0;
 }
 
 /* Reads what a run has recorded: its folder, then names, each followed by a NUL. */
@@ -162,8 +159,7 @@ bool shared_folders_is_orphan(const struct shared_folders *k, const char *name)
 {
     autofree char *path = get_part_path(k, name, "path");
     autobuf struct buf text = BUF_INIT;
-    struct err none = {0};
-    return file_read(path, LIST_MAX, &text, &none) || access(text.s, F_OK) < 0;
+    return file_read(path, LIST_MAX, &text, NULL) || access(text.s, F_OK) < 0;
 }
 
 static void add_tree(const struct shared_folders *k, const char *name, struct buf *out)
@@ -202,25 +198,16 @@ int shared_folders_trees(const char *list, struct strv *ret, struct err *err)
 /* Retries for a moment: another process that checks if it is in use holds the lock briefly. */
 int shared_folders_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
 {
-    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     autofree char *path = mem_printf("%s/shared/uses/%s", state_dir, run);
-    *ret_fd = -1;
-    for (int i = 0; i < HOLD_TRIES && *ret_fd < 0 && access(path, F_OK) == 0; i++) {
-        if (i)
-            (void)nanosleep(&pause, NULL);
-        if (dirs_try_share_lock(path, ret_fd, err))
-            return -1;
-    }
-    return 0;
+    return dirs_share_lock(path, ret_fd, err);
 }
 
 void shared_folders_tidy(const char *state_dir)
 {
     autokept struct shared_folders k;
-    struct err none = {0};
     init_folders(&k, state_dir);
     if (access(k.dir, F_OK) == 0)
-        (void)lock_and_read(&k, NULL, false, &none); /* if this fails, the next process does it */
+        (void)lock_and_read(&k, NULL, false, NULL); /* if this fails, the next process does it */
 }
 
 static bool is_past(const struct timespec *t)
@@ -250,9 +237,8 @@ static bool read_done(const struct shared_folders *k, const char *name, struct t
 {
     autofree char *path = get_part_path(k, name, "done");
     autobuf struct buf text = BUF_INIT;
-    struct err none = {0};
     struct timespec looked, changed;
-    if (file_read(path, DONE_MAX, &text, &none))
+    if (file_read(path, DONE_MAX, &text, NULL))
         return false;
     const char *at = text.s;
     if (!read_time(&at, &looked) || !read_time(&at, &changed) || strcmp(at, boot_id()) != 0)
@@ -312,8 +298,7 @@ static int make_place(const struct shared_folders *k, const char *name, const ch
 static void remove_incomplete(const struct shared_folders *k, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", k->dir, name);
-    struct err none = {0};
-    (void)dirs_remove(path, &none);
+    (void)dirs_remove(path, NULL);
 }
 
 /* `begun`: when we began to compare the copy with the original. If nothing differed, the
@@ -475,9 +460,8 @@ static int note_copy(void *ctx, const char *dir, const char *name, struct err *e
 void shared_folders_vacate(struct shared_folders *k)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
-    struct err none = {0};
     bool any = false;
-    if (dirs_each(k->dir, note_copy, &any, &none) || any || rmdir(uses) < 0)
+    if (dirs_each(k->dir, note_copy, &any, NULL) || any || rmdir(uses) < 0)
         return;
     (void)unlink(lock);
     (void)rmdir(k->dir);

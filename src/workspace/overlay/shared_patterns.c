@@ -6,9 +6,10 @@
 #include "base/text/glob.h"
 #include "base/text/str.h"
 #include "git/git.h"
+#include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +53,7 @@ static bool overlaps_work(const struct shared_patterns *s, const char *path)
 static bool has_git(const char *folder)
 {
     autofree char *path = mem_printf("%s/.git", folder);
-    struct stat st;
-    return lstat(path, &st) == 0;
+    return file_exists(path);
 }
 
 /* True if a path below the root, with a slash at the end, is a folder and every part of it is a
@@ -104,12 +104,11 @@ static int find_matches(struct finding *f, size_t pattern, const struct glob *gl
     autofree char *from = mem_printf("%s%s%.*s", project, slash ? "/" : "",
                                      slash ? (int)(slash - literal) : 0, literal);
     char *const roots[] = {from, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     if (!fts)
         return err_sys(err, "look into '%s'", from);
     for (FTSENT *e; (e = fts_read(fts));)
         visit_entry(f, pattern, glob, strlen(project) + 1, fts, e);
-    (void)fts_close(fts);
     return 0;
 }
 
@@ -135,19 +134,6 @@ static int find_pattern(struct finding *f, size_t i, struct err *err)
     return rc;
 }
 
-static int run_git(const struct finding *f, struct strv *args, const struct buf *in,
-                   struct buf *out, struct err *err)
-{
-    autofree char *git_dir = mem_printf("%s/.git", f->s->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = f->s->root};
-    autobuf struct buf errors = BUF_INIT;
-    int status;
-    if (git_feed(&at, args, in, out, &errors, &status, err))
-        return -1;
-    return status > 1 ? err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errors.s, "\n"), errors.s)
-                      : 0;
-}
-
 static int list_ignored(const struct finding *f, struct buf *ret, struct err *err)
 {
     autobuf struct buf in = BUF_INIT;
@@ -155,17 +141,16 @@ static int list_ignored(const struct finding *f, struct buf *ret, struct err *er
     for (size_t i = 0; i < f->n; i++)
         buf_add(&in, f->folders[i].path, strlen(f->folders[i].path) + 1);
     strv_pushl(&args, "-C", f->s->root, "check-ignore", "-z", "--stdin", NULL);
-    return run_git(f, &args, &in, ret, err);
+    return git_ask_checkout(f->s->root, &args, &in, 1, ret, err); /* 1: git ignores none of them */
 }
 
 static int list_tracked(const struct finding *f, struct buf *ret, struct err *err)
 {
-    autobuf struct buf none = BUF_INIT;
     autostrv struct strv args = {0};
     strv_pushl(&args, "-C", f->s->root, "ls-files", "-z", "--", NULL);
     for (size_t i = 0; i < f->n; i++)
         strv_pushf(&args, ":(top,literal)%s", f->folders[i].path);
-    return run_git(f, &args, &none, ret, err);
+    return git_ask_checkout(f->s->root, &args, NULL, 0, ret, err);
 }
 
 /* Adds every folder that contains a path of git's output, or is one. */

@@ -77,11 +77,10 @@ int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err 
 void snapshot_undo(struct workspace *ws)
 {
     autofree char *folder = get_pending_folder(ws);
-    struct err none = {0};
-    (void)workspace_drop(ws, "index", &none);
-    (void)folder_record_drop(ws->common, folder, true, &none);
-    if (workspace_make_tree(ws, &none) == 0 && workspace_hold_admin(ws, ws->admin, &none) == 0 &&
+    (void)workspace_drop(ws, "index", NULL);
+    (void)folder_record_drop(ws->common, folder, true, NULL);
+    if (workspace_make_tree(ws, NULL) == 0 && workspace_hold_admin(ws, ws->admin, NULL) == 0 &&
         faccessat(ws->hold->tree, ".git", F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
-        write_link(ws, ws->hold->tree, &none) == 0)
-        (void)workspace_note(ws, &none);
+        write_link(ws, ws->hold->tree, NULL) == 0)
+        (void)workspace_note(ws, NULL);
 }

@@ -7,10 +7,10 @@
 #include "git/format/tree.h"
 #include "sys/contain/overlayfs.h"
 #include "sys/fs/beneath.h"
-#include "sys/own_fd.h"
+#include "sys/fs/file.h"
+#include "sys/own_dir.h"
 
 #include <errno.h>
-#include <fts.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -36,7 +36,7 @@ static bool read_paths(struct tracked *t, const char *tree)
     t->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&t->index, &e);) {
         good = git_index_is_plain(&e);
-        t->no_attributes = t->no_attributes && !git_index_is_attributes(&e);
+        t->no_attributes = t->no_attributes && !git_index_is_attributes(e.path);
         vec_push(&t->paths, (const char *)e.id + t->index.id_len + FLAGS);
     }
     const unsigned char *root = good && t->index.good ? git_index_root(&t->index) : NULL;
@@ -116,8 +116,7 @@ static bool add_file(struct scan *s, const char *path)
 static bool is_in_upper(const struct scan *s, const FTSENT *folder, const char *path)
 {
     autofree char *full = mem_printf("%.*s%s", (int)s->root, folder->fts_path, path);
-    struct stat st;
-    return lstat(full, &st) == 0;
+    return file_exists(full);
 }
 
 /* Adds tracked paths that the folder hides and does not contain. The walk comes to its other files
@@ -175,16 +174,13 @@ static bool add_entry(struct scan *s, FTS *fts, FTSENT *e)
 static bool scan_upper(struct scan *s, const char *upper)
 {
     char *const roots[] = {(char *)upper, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    autofts FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     bool good = fts;
     FTSENT *e = NULL;
     s->root = strlen(upper) + 1;
     while (good && (errno = 0, e = fts_read(fts)))
         good = add_entry(s, fts, e);
-    good = good && !errno;
-    if (fts)
-        (void)fts_close(fts);
-    return good;
+    return good && !errno;
 }
 
 bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t)

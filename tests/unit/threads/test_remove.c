@@ -226,6 +226,21 @@ static void test_main_settings_move(void **state)
                 "");
 }
 
+/* A worktree from before has no settings of its own, although the main one has some. */
+static void test_an_older_worktree_lets_it_go(void **state)
+{
+    const struct fixture *f = *state;
+    bool switched;
+    free(sh(f, "git worktree add -q -b t1 worktrees/1 && git config core.worktree \"$PWD\""));
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    assert_says(f, "ls .git/config.worktree", ".git/config.worktree\n");
+    assert_int_equal(worktree_config_off(&f->repo, NULL), 0);
+    assert_says(f,
+                "git config -f .git/config extensions.worktreeConfig; ls .git/config.worktree "
+                "2>/dev/null; true",
+                "");
+}
+
 /* A repository whose disk cannot be synced: the thread stays, with its worktree. */
 static void test_what_cannot_be_synced_stays(void **state)
 {
@@ -257,6 +272,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_cannot_be_synced_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others_settings_keep_it_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_main_settings_move, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_an_older_worktree_lets_it_go, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
