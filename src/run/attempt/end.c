@@ -398,8 +398,8 @@ static void leave_in_conflict(struct attempt *attempt, const char *files)
     node_put_string(&a, data, "files", files);
     node_put_string(&a, data, "branch", task_run(attempt)->status.branch);
     node_put_string(&a, data, "workspace", attempt->ws.path);
-    task_report_and_record(run, task, ENGINE_CONFLICTED);
-    record(run, EV_TASK_CONFLICTED, task, data);
+    task_report(run, task, ENGINE_CONFLICTED);
+    record_task_event(run, EV_TASK_CONFLICTED, task, data);
     arena_done(&a);
     shared_conflicted(run, task);
     task_end(run, task);
@@ -434,7 +434,7 @@ void do_fail_conflict(struct run *run, const struct action *a, const struct engi
 static void finish_unchanged(struct attempt *attempt)
 {
     task_report(attempt->run, attempt->task, ENGINE_UNCHANGED);
-    record_task_event(attempt->run, EV_TASK_DONE, attempt->task);
+    record_task_event(attempt->run, EV_TASK_DONE, attempt->task, NULL);
 }
 
 void do_end_unlanded(struct run *run, const struct action *a, const struct engine_event *ev)

@@ -25,7 +25,7 @@ static void land_prepared(struct attempt *attempt)
 static void record_preparing(struct run *run, uint32_t task)
 {
     free(steal_ptr(run->tasks[task].last_session));
-    record_task_event(run, EV_TASK_PREPARING, task);
+    record_task_event(run, EV_TASK_PREPARING, task, NULL);
 }
 
 static void prepare_for(struct attempt *attempt, enum task_start start)

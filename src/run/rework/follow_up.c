@@ -58,8 +58,8 @@ void follow_up_fail(struct run *run, uint32_t task, struct arena *a, struct node
 {
     struct task_run *tr = &run->tasks[task];
     if (!tr->life->follows_landing) {
-        task_report_and_record(run, task, ENGINE_FAILED);
-        record(run, EV_TASK_FAILED, task, data);
+        task_report(run, task, ENGINE_FAILED);
+        record_task_event(run, EV_TASK_FAILED, task, data);
         return;
     }
     bool outer = store_in_group(run->journal.store);

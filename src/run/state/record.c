@@ -196,9 +196,10 @@ void record_step(struct run *run, enum event_kind kind, uint32_t task, const str
     record_with_task(run, kind, task, data, true);
 }
 
-void record_task_event(struct run *run, enum event_kind kind, uint32_t task)
+void record_task_event(struct run *run, enum event_kind kind, uint32_t task,
+                       const struct node *data)
 {
-    record_with_task(run, kind, task, NULL, false);
+    record_with_task(run, kind, task, data, false);
 }
 
 int record_intent(struct run *run, uint32_t task, struct err *err)

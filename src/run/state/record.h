@@ -20,7 +20,8 @@ void record_task(struct run *run, uint32_t task);
 /* For steps that a resume depends on: writes row and event together. Both are on disk on return. */
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data);
 /* Writes row and event together, as one write; a power failure may lose both. */
-void record_task_event(struct run *run, enum event_kind kind, uint32_t task);
+void record_task_event(struct run *run, enum event_kind kind, uint32_t task,
+                       const struct node *data);
 /* The steps between these two calls become one transaction. */
 void record_together(struct run *run);
 void record_end_of_group(struct run *run);

@@ -30,11 +30,12 @@ static void record_skipped(struct run *run, uint32_t task, char *reason)
     tr->status.reason = tr->reason;
     tr->status.finished = clock_wall();
     node_put_string(&a, data, "reason", tr->reason);
-    if (!tr->life->follows_landing)
-        record_task(run, task);
-    record(run, EV_TASK_SKIPPED, task, data);
-    if (tr->life->follows_landing)
+    if (tr->life->follows_landing) {
+        record(run, EV_TASK_SKIPPED, task, data);
         follow_up_restore(run, task);
+    } else {
+        record_task_event(run, EV_TASK_SKIPPED, task, data);
+    }
     arena_done(&a);
 }
 
