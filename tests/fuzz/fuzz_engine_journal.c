@@ -1,6 +1,6 @@
 /*
  * The journal of an engine comes from a file that an agent may have reached. Whatever its lines
- * are, a replay refuses them or goes on with a whole engine.
+ * are, a replay refuses them, or its engine stays whole.
  */
 #include "fuzz.h"
 

@@ -62,7 +62,7 @@ struct base_branch {
     struct strv spent_branches; /* branches of landed tasks to delete, each with its commit */
 };
 
-/* Where the run is kept. */
+/* The folders and files of the run. */
 struct run_files {
     char *dir, *state; /* of the run, and of all runs */
     const char *plan;
@@ -78,7 +78,7 @@ struct guarding {
     enum contain contain;
 };
 
-/* What is to be reported once, or was. */
+/* Facts that we report once. */
 struct notices {
     struct strv git_news;           /* git settings to report: git_frozen_news() */
     size_t lost_objects, lost_refs; /* found broken after a power failure (land/durable.h) */
