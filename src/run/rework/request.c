@@ -328,6 +328,7 @@ static int say_later(struct run *run, uint32_t task, const char *words, struct e
         return -1;
     free(tr->pending_message);
     tr->pending_message = steal_ptr(all);
+    task_report(run, task, ENGINE_MESSAGE_WAITS);
     record_said(run, task, words);
     return 0;
 }

@@ -209,7 +209,7 @@ ask_again() { # [--fresh]
 
 @test "again: killed before or after any write about a retry: a resume comes to the same end" {
     local k point how keep asker before=0 behind=0
-    for point in 30 31 31+ 32 29f 30f 31f 32f; do # f: fresh, and its workspace is kept
+    for point in 61 62 63 63+ 64 57f 59f 61f 63f; do # f: fresh, and its workspace is kept
         how='' keep=''
         [[ $point != *f ]] || how=--fresh keep=--keep
         make_repo

@@ -96,7 +96,7 @@ static void test_strings_outlive_records(void **state)
     arena_forget_records(&a);
     assert_true(before - a.total >= (size_t)N * 3 * 40);
     for (int i = 0; i < N; i++)
-        assert_int_equal(atoi(words[i] + strlen("word ")), i);
+        assert_int_equal(strtol(words[i] + strlen("word "), NULL, 10), i);
     memset(arena_alloc(&a, 1000), 'x', 1000); /* it can be used again */
     assert_string_equal(words[0], "word 0");
     arena_done(&a);
