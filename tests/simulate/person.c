@@ -39,7 +39,8 @@ static void skip_task(struct world *w, uint32_t task)
 static void send_message(struct world *w, uint32_t task)
 {
     const struct job *j = &w->jobs[task];
-    if (j->stage == STAGE_TIMER || (j->stage == STAGE_IDLE && w->engine->tasks[task].parked))
+    if (j->stage == STAGE_TIMER || j->stage == STAGE_WORKING ||
+        (j->stage == STAGE_IDLE && w->engine->tasks[task].parked))
         tell_task(w, task, ENGINE_MESSAGE_WAITS);
 }
 
