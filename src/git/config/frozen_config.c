@@ -159,15 +159,28 @@ static bool is_link_to(const char *path, const char *target)
     return file_read_link(AT_FDCWD, path, &now) == 0 && strcmp(now.s, target) == 0;
 }
 
+/* Another process of ours may do the same now, so we look again. */
+static int make_link(const char *path, const char *to, struct err *err)
+{
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES; i++) {
+        if (is_link_to(path, to))
+            return 0;
+        if (unlink(path) < 0 && errno != ENOENT)
+            return err_sys(err, "remove '%s'", path);
+        if (symlink(to, path) == 0)
+            return 0;
+        if (errno != EEXIST)
+            break;
+    }
+    return err_sys(err, "link '%s'", path);
+}
+
 static int link_to(const char *dir, const char *name, const char *common, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autofree char *to = mem_printf("%s/%s", common, name);
-    if (is_link_to(path, to))
-        return 0;
-    if ((unlink(path) < 0 && errno != ENOENT) || symlink(to, path) < 0)
-        return err_sys(err, "link '%s'", path);
-    return 0;
+    return make_link(path, to, err);
 }
 
 /* Links nearly every entry, because a filter may keep its own files in the repository's folder. */
@@ -256,9 +269,7 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
 static int link_guard(const char *dir, const char *guard, struct err *err)
 {
     autofree char *path = mem_printf("%s/anabranch-guard", dir);
-    if (unlink(path) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", path);
-    return symlink(guard, path) < 0 ? err_sys(err, "link '%s'", path) : 0;
+    return make_link(path, guard, err);
 }
 
 static void use_copy(const char *dir, const char *common)

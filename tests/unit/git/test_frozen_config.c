@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -131,6 +132,44 @@ static void copy_is_nobody_elses(void **state)
     git_close(&repo);
 }
 
+/* The links are missing again and again, and each process makes them. */
+static int use_often(struct git_repo *repo, const char *dir)
+{
+    autofree char *guard = mem_printf("%s/anabranch-guard", dir);
+    autofree char *link = mem_printf("%s/objects", dir);
+    struct err err = {0};
+    int failed = 0;
+    for (int i = 0; i < 300 && !failed; i++) {
+        bool there;
+        (void)unlink(i % 2 ? guard : link);
+        failed = git_frozen_use(repo, dir, "/bin/true", &there, &err);
+    }
+    return failed != 0;
+}
+
+static void processes_use_it_at_once(void **state)
+{
+    enum { PROCESSES = 4 };
+    struct git_repo repo;
+    pid_t pids[PROCESSES];
+    int failed = 0;
+    autofree char *dir = freeze(*state, &repo);
+    for (int i = 0; i < PROCESSES; i++) {
+        pids[i] = fork();
+        assert_true(pids[i] >= 0);
+        if (pids[i] == 0)
+            _exit(use_often(&repo, dir));
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        int status;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+    }
+    assert_int_equal(failed, 0);
+    git_frozen_remove(dir);
+    git_close(&repo);
+}
+
 /* Names that only begin like ours are others' repositories. */
 static void others_are_not_frozen(void **state)
 {
@@ -158,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(copy_says_the_same, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(copy_stays, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(processes_use_it_at_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(copy_is_nobody_elses, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(others_are_not_frozen, make_folder, remove_folder),
     };
