@@ -54,14 +54,20 @@ static void on_timer(void *ctx)
     }
 }
 
-struct flood *output_watch_watch(struct attempt *attempt, int out, int err)
+struct output_sizes output_sizes_of(int out, int err)
+{
+    return (struct output_sizes){get_size(out), get_size(err)};
+}
+
+struct flood *output_watch_watch(struct attempt *attempt, int out, int err,
+                                 struct output_sizes before)
 {
     int64_t max = output_limits_of(attempt).output;
     struct flood *f = mem_alloc(sizeof(*f));
     *f = (struct flood){
         .attempt = attempt,
         .fds = {out, err},
-        .start_sizes = {get_size(out), get_size(err)},
+        .start_sizes = {before.out, before.err},
         .max = max > attempt->command.printed_bytes ? max - attempt->command.printed_bytes : 0};
     if (max) {
         f->timer = loop_timer(attempt->run->loop, CHECK_MS, on_timer, f);

@@ -373,6 +373,7 @@ int process_start_guarded(struct attempt *attempt, const struct agent_call *call
         fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* we read after the writer has ended */
         rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
+    const struct output_sizes sizes = output_sizes_of(out, errfd);
     pid_t pid;
     repo_watch_enter(attempt);
     if (rc == 0)
@@ -388,7 +389,7 @@ int process_start_guarded(struct attempt *attempt, const struct agent_call *call
     attempt->process.lifeline = life[1];
     attempt->process.status = status[0];
     watch_process(attempt, pid, on_guard_end, next);
-    attempt->process.flood = output_watch_watch(attempt, steal_fd(&out), steal_fd(&errfd));
+    attempt->process.flood = output_watch_watch(attempt, steal_fd(&out), steal_fd(&errfd), sizes);
     if (attempt->stopped &&
         !attempt->prepare.tearing_down) /* we stopped it because the store failed when it started */
         process_order(attempt, GUARD_STOP);
