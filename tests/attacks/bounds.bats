@@ -141,16 +141,16 @@ salvaged() {
 
 # Most files are empty: a disk that is mounted with discard needs a millisecond or more to remove one that is not.
 # bats test_tags=slow
-@test "bounds: a hundred and ten thousand files, and an agent that fails with them" {
+@test "bounds: two hundred thousand files, and an agent that fails with them" {
     make_repo
     begin_plan 'defaults: {retry: 0}'
-    attack a 'mkdir many && cd many && seq 105000 | xargs touch && seq 5000 | split -l 1 -a 5 && echo done >../result'
-    attack b 'mkdir many && cd many && seq 105000 | xargs touch && seq 5000 | split -l 1 -a 5 && exit 1'
+    attack a 'mkdir many && cd many && seq 195000 | xargs touch && seq 5000 | split -l 1 -a 5 && echo done >../result'
+    attack b 'mkdir many && cd many && seq 195000 | xargs touch && seq 5000 | split -l 1 -a 5 && exit 1'
     patience=300 run_bounded
     assert_status 1
-    assert_summary a 'scope: changed 110.0k files'
+    assert_summary a 'scope: changed 200.0k files'
     assert_summary b 'transient: '
-    assert_contains ", 10000 files not saved" # of b: if git add was fast, all files of a are in a commit
+    assert_contains ", 100000 files not saved" # of b: if git add was fast, all files of a are in a commit
 }
 
 # Left files
